@@ -1,0 +1,31 @@
+# The front door; the work is in CMakePresets.json. A plain `make` lists what there is.
+.PHONY: help demo test bench asan format packages
+
+help:
+	@echo 'make demo      install packages if missing, build, predict one published refit'
+	@echo 'make test      build and run all tests (what .ci/run does)'
+	@echo 'make asan      the same tests under address and undefined behaviour sanitizers'
+	@echo 'make bench     build and run the benchmarks'
+	@echo 'make format    format the C++ files in place'
+
+demo: packages
+	cmake --preset release
+	cmake --build --preset release --target refit
+	build/bin/refit simulate scenarios/published/deepseek_v3_h100.yaml
+
+test: packages
+	cmake --workflow --preset check
+
+asan: packages
+	cmake --workflow --preset asan
+
+bench: packages
+	cmake --preset bench
+	cmake --build --preset bench
+	set -e; for program in build-bench/bin/*_bench; do $$program; done
+
+format:
+	git ls-files -co --exclude-standard '*.h' '*.cc' | xargs clang-format -i
+
+packages:
+	@tools/install_packages.sh

@@ -1,0 +1,38 @@
+#include "base/text_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace refit {
+
+std::string read_text_file(const std::string& path, std::size_t most_bytes) {
+  std::error_code ignored;  // a path that can't be looked at can't be opened either
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw Error(ErrorCode::environment, fmt::format("{}: is a folder; name a file", path));
+  }
+  const auto fail = [&path] {
+    throw Error(ErrorCode::environment,
+                fmt::format("{}: can't be read: {}", path, std::generic_category().message(errno)));
+  };
+
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail();
+  std::string text;
+  char block[1 << 16];
+  while (file && text.size() <= most_bytes) {
+    const std::size_t wanted = std::min(sizeof block, most_bytes + 1 - text.size());
+    file.read(block, static_cast<std::streamsize>(wanted));
+    text.append(block, static_cast<std::size_t>(file.gcount()));
+  }
+  if (file.bad()) fail();
+  return text;
+}
+
+}  // namespace refit

@@ -1,0 +1,125 @@
+#include "cli/output.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace refit {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& path, const std::string& what, int error) {
+  throw Error(ErrorCode::environment, fmt::format("{}: {}{}{}", path, what, error == 0 ? "" : ": ",
+                                                  error == 0 ? "" : std::strerror(error)));
+}
+
+void write_stream(const std::string& path, const std::string& shown,
+                  const std::function<void(std::ostream&)>& write) {
+  errno = 0;
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  if (!out) fail(shown, "cannot be written", errno);
+  write(out);
+  out.close();
+  if (!out) fail(shown, "cannot be written", errno);
+}
+
+// A file of a new name, removed unless it was renamed.
+class TemporaryFile {
+ public:
+  TemporaryFile(const fs::path& beside, const std::string& shown) {
+    std::string name = beside.string() + ".XXXXXX";
+    const int file = ::mkstemp(name.data());
+    if (file < 0) fail(shown, "cannot be written", errno);
+    path_ = name;
+    // mkstemp makes a private file; the result gets the rights a plain new file would have.
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    ::fchmod(file, 0666 & ~mask);
+    ::close(file);
+  }
+  ~TemporaryFile() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  void rename_to(const fs::path& target, const std::string& shown) {
+    if (::rename(path_.c_str(), target.c_str()) != 0) fail(shown, "cannot be written", errno);
+    path_.clear();
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+void print(std::string_view text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+    fail("standard output", "cannot be written", errno);
+  }
+}
+
+void flush_output() {
+  errno = 0;
+  if (std::fflush(stdout) != 0 || !std::cout.flush()) {
+    fail("standard output", "cannot be written", errno);
+  }
+}
+
+std::string read_file(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) fail(path, "is a folder, not a file", 0);
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail(path, "cannot be read", errno);
+  std::ostringstream text;
+  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+  if (in.bad() || !text) fail(path, "cannot be read", errno);
+  return std::move(text).str();
+}
+
+void write_output(const std::string& path, const std::function<void(std::ostream&)>& write) {
+  if (path == "-") {
+    errno = 0;
+    write(std::cout);
+    if (!std::cout.flush()) fail("standard output", "cannot be written", errno);
+    return;
+  }
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (fs::is_directory(status)) fail(path, "is a folder; name a file", 0);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    write_stream(path, path, write);
+    return;
+  }
+  // Through a link the file it points to is replaced, not the link.
+  const fs::path target = fs::exists(status) ? fs::canonical(path) : fs::path(path);
+  TemporaryFile temporary(target, path);
+  write_stream(temporary.path(), path, write);
+  temporary.rename_to(target, path);
+}
+
+void write_output(const std::string& path, std::string_view text) {
+  write_output(path, [&](std::ostream& out) {
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  });
+}
+
+}  // namespace refit

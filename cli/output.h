@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+namespace refit {
+
+// To standard output. Error(environment) if it does not take the text.
+void print(std::string_view text);
+void flush_output();
+
+// A whole file, or Error(environment).
+std::string read_file(const std::string& path);
+
+// Writes a file so that it is there whole or not at all: into a new file beside it, then renamed.
+// "-" is standard output. Devices and pipes are written directly. Error(environment) names the
+// path.
+void write_output(const std::string& path, const std::function<void(std::ostream&)>& write);
+void write_output(const std::string& path, std::string_view text);
+
+}  // namespace refit

@@ -1,0 +1,87 @@
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/strategies.h"
+#include "cli/verbs.h"
+#include "report/table.h"
+#include "schedule/schedule_json.h"
+
+namespace refit {
+namespace {
+
+struct PlanVerbOptions {
+  std::string file;
+  std::optional<std::string> strategy;
+  std::optional<std::string> output;
+};
+
+std::string phase_table(const Schedule& schedule) {
+  struct Counts {
+    std::int64_t ops = 0, transfers = 0;
+    std::int64_t bytes = 0;
+  };
+  std::vector<Counts> phases(schedule.phases.size());
+  for (const Op& op : schedule.ops) {
+    Counts& counts = phases[op.phase];
+    ++counts.ops;
+    if (op.kind != OpKind::transfer) continue;
+    ++counts.transfers;
+    counts.bytes += op.bytes;
+  }
+  Table table({{"phase", Align::left}, {"ops"}, {"transfers"}, {"transferred"}, {"logical"}});
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    table.add_row({schedule.phases[i].name, format_count(phases[i].ops),
+                   format_count(phases[i].transfers),
+                   format_bytes(static_cast<double>(phases[i].bytes)),
+                   format_bytes(static_cast<double>(schedule.phases[i].logical_bytes))});
+  }
+  return table.text();
+}
+
+std::string summary(const Scenario& scenario, const Schedule& schedule) {
+  return fmt::format(
+      "{}: {} plan, verified\n{} ranks, {} lanes, {} parcels, {} groups, {} ops\n\n{}",
+      scenario.name, schedule.strategy, format_count(schedule.ranks), format_count(schedule.lanes),
+      format_count(static_cast<std::int64_t>(schedule.parcels.size())),
+      format_count(static_cast<std::int64_t>(schedule.groups.size())),
+      format_count(static_cast<std::int64_t>(schedule.ops.size())), phase_table(schedule));
+}
+
+int run_plan(const PlanVerbOptions& options) {
+  const Scenario scenario = load_scenario(options.file);
+  const Policy policy = chosen_policy(scenario, options.strategy);
+  Schedule schedule;
+  {
+    Progress progress(fmt::format("planning {}", policy.name));
+    schedule = verified_plan(scenario, policy);
+  }
+  if (options.output != "-") print(summary(scenario, schedule));
+  if (options.output) {
+    const SavedSchedule saved{scenario.name, scenario.text, std::move(schedule)};
+    write_output(*options.output, [&](std::ostream& out) { write_schedule(out, saved); });
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("plan", "Plan a scenario, prove the plan, and save it");
+  auto options = std::make_shared<PlanVerbOptions>();
+  verb->add_option("SCENARIO", options->file, "Scenario YAML")->required();
+  verb->add_option("--strategy", options->strategy,
+                   "gather_broadcast, direct, reshard, hybrid, or policy (the scenario's own);\n"
+                   "default: policy if there is one, else reshard");
+  verb->add_option("-o,--output", options->output, "Write the plan as JSON; - is standard output");
+  verb->callback([&action, options] { action = [options] { return run_plan(*options); }; });
+}
+
+}  // namespace refit

@@ -1,0 +1,69 @@
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <sstream>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+
+namespace refit {
+namespace {
+
+constexpr const char* kFooter =
+    "Exit status: 0 fine, 1 a check failed, 2 bad input or options, 3 the environment\n"
+    "(a file that cannot be read or written, a missing program, no memory).\n";
+
+int fail(ErrorCode code, const std::string& message) {
+  fmt::print(stderr, "refit: {}\n", message);
+  return static_cast<int>(code);
+}
+
+int parse_and_run(CLI::App& app, const Action& action, int argc, const char* const* argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+      // Help and version arrive as exceptions too; exit() knows which text was asked for.
+      std::ostringstream text;
+      app.exit(error, text, text);
+      print(text.str());
+      return 0;
+    }
+    return fail(ErrorCode::bad_input, fmt::format("{}; see refit --help", error.what()));
+  }
+  return action();
+}
+
+}  // namespace
+
+int run_refit(int argc, const char* const* argv) {
+  try {
+    CLI::App app("Plans and predicts how new weights travel from training to generation ranks.",
+                 "refit");
+    app.set_version_flag("--version", "refit " REFIT_VERSION);
+    app.require_subcommand(1);
+    app.footer(kFooter);
+    Action action;
+    add_check(app, action);
+    add_plan(app, action);
+    add_simulate(app, action);
+    add_graph(app, action);
+    add_models(app, action);
+    add_clusters(app, action);
+    const int code = parse_and_run(app, action, argc, argv);
+    flush_output();
+    return code;
+  } catch (const Error& error) {
+    return fail(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::environment, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::environment, error.what());
+  }
+}
+
+}  // namespace refit

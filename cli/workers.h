@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace refit {
+
+// A piece of work for a process of its own, whose outcome fits in a text.
+struct Job {
+  std::string name;  // for messages
+  std::function<std::string()> work;
+};
+
+inline constexpr int kMostWorkers = 2;  // each may hold a plan of some hundred megabytes
+
+// Runs the jobs in forked processes, at most `at_most` at a time, and returns their texts in the
+// order of the jobs. An Error in a job is thrown here, that of the first failing job if several
+// fail; a crash becomes Error(environment). `done` is told after each end how many have ended.
+std::vector<std::string> run_in_workers(const std::vector<Job>& jobs, int at_most,
+                                        const std::function<void(std::size_t)>& done = {});
+
+}  // namespace refit

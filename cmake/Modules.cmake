@@ -1,0 +1,58 @@
+# refit_module(NAME SOURCES a.cc b.cc [PUBLIC lib...] [PRIVATE lib...])
+#
+# One static library per folder, refit_NAME. Its headers are included by path from the root.
+function(refit_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(refit_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(refit_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(refit_${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} refit_warnings)
+endfunction()
+
+# refit_embed(TARGET FUNCTION FILE...)
+#
+# Compiles files into a target: `std::span<const refit::EmbeddedFile> FUNCTION()` (base/embedded.h)
+# lists them by name without folder and last suffix, in the given order. Every byte is written as an
+# escape, since CMake and C++ would each interpret some of the plain text (; [ ] @ \ line ends).
+function(refit_embed target function)
+  set(entries "")
+  foreach(file IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH file OUTPUT_VARIABLE path)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+    file(READ ${path} hex HEX)
+    string(LENGTH "${hex}" digits)
+    math(EXPR bytes "${digits} / 2")
+    string(REGEX REPLACE "(..)" "\\\\x\\1" escapes "${hex}")
+    cmake_path(GET path STEM LAST_ONLY name)
+    string(APPEND entries "    {\"${name}\", {\"${escapes}\", ${bytes}}},\n")
+  endforeach()
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${function}.cc)
+  file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
+"#include \"base/embedded.h\"
+
+namespace refit {
+
+std::span<const EmbeddedFile> @function@();
+
+std::span<const EmbeddedFile> @function@() {
+  static constexpr EmbeddedFile files[] = {
+@entries@  };
+  return files;
+}
+
+}  // namespace refit
+")
+  target_sources(${target} PRIVATE ${source})
+endfunction()
+
+# refit_test(MODULE SOURCES a_test.cc... [LINK lib...])
+#
+# One Catch2 program per module; every test case is a ctest of its own. A test's name holds no
+# semicolon and no bracket: CMake would take it for a list.
+function(refit_test module)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${module}_test ${ARG_SOURCES} $<TARGET_OBJECTS:refit_test_main>)
+  target_include_directories(${module}_test PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${module}_test PRIVATE refit_${module} ${ARG_LINK} Catch2::Catch2 refit_warnings)
+  catch_discover_tests(${module}_test TEST_PREFIX "${module}: " PROPERTIES LABELS ${module}
+                       DISCOVERY_MODE PRE_TEST)
+endfunction()

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "models/import/hf_decoder.h"
+
+namespace refit {
+
+// One architecture as config.json names it, and how its weights are listed.
+struct HfFamily {
+  std::string_view architecture;
+  void (*list)(HfModel& model);
+};
+
+// Softmax or latent attention in every layer, dense.
+void list_llama(HfModel& model);  // and Mistral
+void list_qwen2(HfModel& model);
+void list_qwen3(HfModel& model);
+
+// The same with a mixture of experts.
+void list_mixtral(HfModel& model);
+void list_granite_moe(HfModel& model);
+void list_qwen3_moe(HfModel& model);
+void list_deepseek_v3(HfModel& model);
+void list_glm4_moe(HfModel& model);
+void list_gpt_oss(HfModel& model);
+void list_minimax_m2(HfModel& model);
+void list_bailing_moe(HfModel& model);
+
+// Recurrent layers between attention layers, with a mixture of experts.
+void list_nemotron_h(HfModel& model);
+void list_kimi_k3(HfModel& model);
+void list_qwen3_next(HfModel& model);
+void list_qwen35_moe(HfModel& model);             // text only
+void list_qwen35_moe_multimodal(HfModel& model);  // the text part of it
+void list_minimax_m1(HfModel& model);
+
+// In alphabetical order.
+std::span<const HfFamily> hf_families();
+
+}  // namespace refit

@@ -1,0 +1,120 @@
+#include "models/import/hf_json.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace refit {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kDeepest = 64;
+
+[[noreturn]] void fail_at(const std::string& where, std::string_view text, std::size_t offset,
+                          std::string_view message) {
+  const std::string_view before = text.substr(0, std::min(offset, text.size()));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0: the first line
+  throw Error(ErrorCode::bad_input,
+              fmt::format("{}:{}:{}: {}", where, line, before.size() - line_begin + 1, message));
+}
+
+// Strict JSON, and where its offsets lie in the text it came from.
+struct StrictText {
+  std::string text;
+  std::vector<std::size_t> quoted;  // offsets in `text` behind each word that got two quote marks
+
+  std::size_t offset_in_original(std::size_t offset) const {
+    const auto before = std::upper_bound(quoted.begin(), quoted.end(), offset) - quoted.begin();
+    return offset - std::min(offset, 2 * static_cast<std::size_t>(before));
+  }
+};
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '+' || c == '.' ||
+         c == '_';
+}
+
+std::size_t end_of_string(std::string_view text, std::size_t quote) {
+  std::size_t i = quote + 1;
+  while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+  return std::min(i + 1, text.size());
+}
+
+StrictText make_strict(std::string_view text, const std::string& where) {
+  StrictText strict;
+  strict.text.reserve(text.size());
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i + 1;
+    if (text[i] == '"') {
+      end = end_of_string(text, i);
+    } else if (is_word(text[i])) {
+      while (end < text.size() && is_word(text[end])) ++end;
+    } else if (text[i] == '{' || text[i] == '[') {
+      if (++depth > kDeepest) {
+        fail_at(where, text, i, fmt::format("nested deeper than {} levels", kDeepest));
+      }
+    } else if (text[i] == '}' || text[i] == ']') {
+      --depth;
+    }
+    const std::string_view token = text.substr(i, end - i);
+    if (token == "Infinity" || token == "-Infinity" || token == "NaN") {
+      strict.text.append("\"").append(token).append("\"");
+      strict.quoted.push_back(strict.text.size());
+    } else {
+      strict.text.append(token);
+    }
+    i = end;
+  }
+  return strict;
+}
+
+// The reason without the library's own prefix "[json.exception...] parse error at line 1, column 2:
+// ".
+std::string_view reason(std::string_view what) {
+  const std::size_t column = what.find(", column ");
+  const std::size_t colon = what.find(": ", column == what.npos ? 0 : column);
+  return colon == what.npos ? what : what.substr(colon + 2);
+}
+
+}  // namespace
+
+Json parse_hf_json(const std::string& text, const std::string& where) {
+  if (text.size() > kMostConfigBytes) {
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("{}: more than {} bytes; a configuration is smaller", where, kMostConfigBytes));
+  }
+  const StrictText strict = make_strict(text, where);
+
+  std::vector<std::set<std::string>> open_objects;
+  const auto refuse_repeated_keys = [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) open_objects.emplace_back();
+    if (event == Json::parse_event_t::object_end) open_objects.pop_back();
+    if (event == Json::parse_event_t::key && !open_objects.back().insert(value).second) {
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("{}: key '{}' stands twice in one object; keep one", where,
+                              value.get<std::string>()));
+    }
+    return true;
+  };
+  try {
+    return Json::parse(strict.text, refuse_repeated_keys);
+  } catch (const Json::parse_error& error) {
+    const std::size_t last_read = error.byte > 0 ? error.byte - 1 : 0;
+    fail_at(where, text, strict.offset_in_original(last_read),
+            fmt::format("not JSON: {}", reason(error.what())));
+  } catch (const Json::exception& error) {
+    throw Error(ErrorCode::bad_input, fmt::format("{}: not JSON: {}", where, reason(error.what())));
+  }
+}
+
+}  // namespace refit

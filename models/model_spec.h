@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/tensor_spec.h"
+
+namespace refit {
+
+// Query heads grouped over key/value heads, as fused QKV matrices interleave them.
+struct HeadGroups {
+  int q_heads = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+  bool gated = false;  // an output gate of the same size rides with q: 2 * head_dim rows per head
+
+  friend bool operator==(const HeadGroups&, const HeadGroups&) = default;
+};
+
+// A model as its configuration describes it: every weight, and the few numbers that layouts need.
+// `tensors` are in checkpoint order: embedding, layers from 0, final norm, head, then MTP modules.
+struct ModelSpec {
+  std::string name;          // "deepseek-v3"
+  std::string architecture;  // "DeepseekV3ForCausalLM"
+  std::string provenance;    // where the configuration comes from
+  int layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t vocab = 0;
+  int experts = 0;  // routed experts of a mixture layer; 0 for dense models
+  HeadGroups heads;  // of softmax attention; kv_heads = 0 for latent attention
+  bool tied_embeddings = false;  // the head is the embedding: listed once, sent once
+  std::vector<TensorSpec> tensors;
+
+  std::int64_t parameters() const;  // all of `tensors`
+  std::int64_t bytes() const;
+  std::int64_t checkpoint_tensors() const;
+  std::int64_t bytes(Role role) const;  // without MTP modules
+};
+
+}  // namespace refit

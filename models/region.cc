@@ -1,0 +1,97 @@
+#include "models/region.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace refit {
+
+IntervalSet::IntervalSet(Interval one) {
+  if (one.begin < one.end) intervals_.push_back(one);
+}
+
+IntervalSet IntervalSet::of(std::vector<Interval> intervals) {
+  std::erase_if(intervals, [](const Interval& i) { return i.begin >= i.end; });
+  std::sort(intervals.begin(), intervals.end(),
+            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  IntervalSet set;
+  for (const Interval& interval : intervals) {
+    if (!set.intervals_.empty() && set.intervals_.back().end >= interval.begin) {
+      REFIT_CHECK(set.intervals_.back().end == interval.begin);
+      set.intervals_.back().end = interval.end;
+    } else {
+      set.intervals_.push_back(interval);
+    }
+  }
+  return set;
+}
+
+std::int64_t IntervalSet::size() const {
+  std::int64_t sum = 0;
+  for (const Interval& interval : intervals_) sum += interval.size();
+  return sum;
+}
+
+bool IntervalSet::contains(std::int64_t x) const {
+  return std::any_of(intervals_.begin(), intervals_.end(),
+                     [x](const Interval& i) { return i.begin <= x && x < i.end; });
+}
+
+IntervalSet intersect(const IntervalSet& a, const IntervalSet& b) {
+  std::vector<Interval> common;
+  auto i = a.intervals().begin();
+  auto j = b.intervals().begin();
+  while (i != a.intervals().end() && j != b.intervals().end()) {
+    const Interval both{std::max(i->begin, j->begin), std::min(i->end, j->end)};
+    if (both.begin < both.end) common.push_back(both);
+    i->end < j->end ? ++i : ++j;
+  }
+  return IntervalSet::of(std::move(common));
+}
+
+std::int64_t elements(const Region& region) {
+  std::int64_t product = 1;
+  for (const Interval& side : region) product *= side.size();
+  return product;
+}
+
+std::optional<Region> intersect(const Region& a, const Region& b) {
+  REFIT_CHECK(a.size() == b.size());
+  Region common(a.size());
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    common[d] = {std::max(a[d].begin, b[d].begin), std::min(a[d].end, b[d].end)};
+    if (common[d].begin >= common[d].end) return std::nullopt;
+  }
+  return common;
+}
+
+bool contains(const Region& outer, const Region& inner) {
+  REFIT_CHECK(outer.size() == inner.size());
+  for (std::size_t d = 0; d < outer.size(); ++d) {
+    if (inner[d].begin < outer[d].begin || inner[d].end > outer[d].end) return false;
+  }
+  return true;
+}
+
+std::optional<Region> slice(const Region& region, int part, int parts) {
+  REFIT_CHECK(0 <= part && part < parts);
+  if (parts == 1) return region;
+  std::size_t dim = 0;
+  for (std::size_t d = 1; d < region.size(); ++d) {
+    if (region[d].size() > region[dim].size()) dim = d;
+  }
+  for (std::size_t d = 0; d < region.size(); ++d) {
+    if (region[d].size() % parts == 0) {
+      dim = d;
+      break;
+    }
+  }
+  const std::int64_t begin = region[dim].begin;
+  const std::int64_t length = region[dim].size();
+  Region cut = region;
+  cut[dim] = {begin + length * part / parts, begin + length * (part + 1) / parts};
+  if (cut[dim].size() == 0) return std::nullopt;
+  return cut;
+}
+
+}  // namespace refit

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/refit.h"
+#include "schedule/schedule.h"
+#include "topology/cluster.h"
+
+namespace refit {
+
+enum class Strategy {
+  gather_broadcast,  // gather each tensor in the training group, broadcast it to all generation ranks
+  direct,            // each destination replica gets its overlaps from a source replica
+  reshard,           // NCCL M2N: one copy per NVLink domain, chains between domains, NVLink fan-out
+};
+
+std::string_view to_string(Strategy strategy);
+
+// Which strategy a tensor takes.
+struct Policy {
+  std::string name;
+  Strategy rest = Strategy::reshard;    // for roles not named
+  std::map<Role, Strategy> roles;
+  // Weights of multi-token-prediction modules take `rest`, whatever their role.
+  Strategy of(const TensorClass& tensor_class) const;
+};
+
+// "gather_broadcast", "direct", "reshard": all roles alike. "hybrid" is NeMo RL's rule: routed experts
+// and dense feed-forward by reshard, the rest by gather_broadcast. Error(bad_input) lists the names.
+Policy named_policy(std::string_view name);
+
+enum class ReplicaBalance {
+  node_aware,  // source replicas take turns over destination domains
+  uniform,     // over destination replicas
+};
+
+struct PlanOptions {
+  int chunks = 8;    // equal parts of each parcel that are pipelined through relays and NVLink
+  int streams = 2;   // pipeline stages that move at the same time
+  ReplicaBalance balance = ReplicaBalance::node_aware;
+  // > 0: this many domains are injected from the sources and chains advance by as many (M2N's split
+  // communicators); 0: one chain over a contiguous range of domains per source replica.
+  int injected_domains = 0;
+  std::int64_t bucket_bytes = 1717986918;  // of packed broadcast: 2 % of 80 GiB
+  int buffers = 2;                         // buckets in flight
+};
+
+// The pipeline: parcels, then each strategy's ops, in rounds on lanes.
+Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
+              const PlanOptions& options = {});
+
+}  // namespace refit

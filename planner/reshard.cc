@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <map>
+
+#include "planner/replica_choice.h"
+#include "planner/strategies.h"
+
+namespace refit {
+namespace {
+
+// All parcels that take the same step at the same depth share one transfer per chunk.
+struct Edge {
+  Hop hop;
+  std::vector<ParcelId> parcels;
+  std::vector<std::size_t> brought_by;  // edges that bring the parcels to hop.src
+  CargoId cargo;
+  std::vector<OpId> op_of_chunk;
+};
+
+// The edges of one stage, by (depth, src, dst).
+class Edges {
+ public:
+  std::size_t add(const Hop& hop, ParcelId parcel) {
+    const auto [at, is_new] =
+        at_.try_emplace({hop.depth, hop.src.value, hop.dst.value}, edges_.size());
+    if (is_new) edges_.push_back({hop, {}, {}, {}, {}});
+    edges_[at->second].parcels.push_back(parcel);
+    return at->second;
+  }
+  void brought_by(std::size_t edge, std::size_t earlier) {
+    auto& list = edges_[edge].brought_by;
+    if (std::find(list.begin(), list.end(), earlier) == list.end()) list.push_back(earlier);
+  }
+  std::vector<Edge>& all() { return edges_; }
+
+ private:
+  std::map<std::tuple<int, int, int>, std::size_t> at_;
+  std::vector<Edge> edges_;
+};
+
+struct StageEdges {
+  Edges network, fanout;
+};
+
+StageEdges stage_edges(const StrategyInput& input, const ScheduleBuilder& builder, int stage,
+                       const std::vector<SourcePosition>& positions) {
+  StageEdges edges;
+  for (const ParcelId id : input.parcels) {
+    const Parcel& parcel = builder.parcels()[id.index()];
+    if (parcel.stage != stage) continue;
+    const Way way = choose_way(parcel, positions[id.index()], input.cluster, input.options);
+    std::map<Rank, std::size_t> reached;  // rank -> network edge that brings this parcel there
+    for (const Hop& hop : way.network) {
+      const std::size_t edge = edges.network.add(hop, id);
+      if (hop.depth > 0) edges.network.brought_by(edge, reached.at(hop.src));
+      reached[hop.dst] = edge;
+    }
+    for (const Hop& hop : way.fanout) {
+      const std::size_t edge = edges.fanout.add(hop, id);
+      if (hop.depth > 0) edges.fanout.brought_by(edge, reached.at(hop.src));
+    }
+  }
+  return edges;
+}
+
+// Edges by depth: position in the pipeline.
+std::vector<std::vector<Edge*>> by_depth(Edges& edges) {
+  std::vector<std::vector<Edge*>> result;
+  for (Edge& edge : edges.all()) {
+    const auto depth = static_cast<std::size_t>(edge.hop.depth);
+    if (result.size() <= depth) result.resize(depth + 1);
+    result[depth].push_back(&edge);
+  }
+  return result;
+}
+
+void emit(std::vector<Edge*>& edges, int chunk, Slot slot, std::vector<Edge>& network, ScheduleBuilder& builder) {
+  std::vector<OpId> after;
+  for (Edge* edge : edges) {
+    after.clear();
+    for (const std::size_t earlier : edge->brought_by) {
+      after.push_back(network[earlier].op_of_chunk[static_cast<std::size_t>(chunk)]);
+    }
+    edge->op_of_chunk.push_back(
+        builder.transfer(slot, edge->hop.src, edge->hop.dst, edge->cargo, {chunk, chunk + 1}, after));
+  }
+}
+
+// A stage is a pipeline: in round t the owners send chunk t, and a rank that hop h reached sends chunk
+// t - h on. The NVLink lane runs beside it.
+void emit_stage(StageEdges& edges, int stream, int chunks, ScheduleBuilder& builder) {
+  for (Edges* side : {&edges.network, &edges.fanout}) {
+    for (Edge& edge : side->all()) edge.cargo = builder.cargo(edge.parcels);
+  }
+  auto network = by_depth(edges.network);
+  auto fanout = by_depth(edges.fanout);
+  const int first_network = builder.next_round(network_lane(stream));
+  const int first_nvlink = builder.next_round(nvlink_lane(stream));
+  const int rounds = chunks + static_cast<int>(std::max(network.size(), fanout.size()));
+  for (int t = 0; t < rounds; ++t) {
+    for (int depth = 0; depth <= t; ++depth) {
+      const int chunk = t - depth;
+      if (chunk >= chunks) continue;
+      if (depth < static_cast<int>(network.size())) {
+        emit(network[static_cast<std::size_t>(depth)], chunk, {network_lane(stream), first_network + t},
+             edges.network.all(), builder);
+      }
+      if (depth < static_cast<int>(fanout.size())) {
+        emit(fanout[static_cast<std::size_t>(depth)], chunk, {nvlink_lane(stream), first_nvlink + t},
+             edges.network.all(), builder);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void reshard(const StrategyInput& input, ScheduleBuilder& builder) {
+  builder.begin_phase("reshard");
+  const std::vector<SourcePosition> positions = source_positions(builder.parcels());
+  int turn = 0;
+  for (int stage = 0; stage < input.refit.stages; ++stage) {
+    const StageWork& work = input.work[static_cast<std::size_t>(stage)];
+    if (work.calls == 0) continue;
+    const int stream = turn++ % input.options.streams;
+    const int lane = network_lane(stream);
+
+    std::vector<Rank> everyone = work.sources;
+    everyone.insert(everyone.end(), input.refit.destinations.begin(), input.refit.destinations.end());
+    std::sort(everyone.begin(), everyone.end());
+    everyone.erase(std::unique(everyone.begin(), everyone.end()), everyone.end());
+    const GroupId sources = builder.group(work.sources);
+    builder.compute({lane, builder.next_round(lane)}, Work::stack, sources, work.stacked_matrices, 0);
+    builder.compute({lane, builder.next_round(lane)}, Work::pack, sources, work.calls, work.packed_bytes);
+    builder.compute({lane, builder.next_round(lane)}, Work::call, builder.group(everyone), work.calls, 0);
+
+    StageEdges edges = stage_edges(input, builder, stage, positions);
+    emit_stage(edges, stream, input.options.chunks, builder);
+  }
+}
+
+}  // namespace refit

@@ -1,0 +1,75 @@
+#include "planner/stage_work.h"
+
+#include <algorithm>
+#include <set>
+
+namespace refit {
+namespace {
+
+// Expert matrices of one layer that one rank holds; 1 for tensors that are no experts.
+std::int64_t local_experts(const TensorClass& c) {
+  if (c.role != Role::routed_expert || c.shape().size() < 4) return 1;
+  std::int64_t most = 0;
+  for (const IntervalSet& piece : c.source.dim_pieces(1).pieces) most = std::max(most, piece.size());
+  return most;
+}
+
+bool is_sharded(const Layout& layout) {
+  for (std::size_t a = 0; a < layout.placements().size(); ++a) {
+    if (layout.placements()[a].sharded && layout.mesh().axes()[a].size > 1) return true;
+  }
+  return false;
+}
+
+// Trainers keep gate and up, and q, k and v, as one parameter each: only the first of them counts.
+bool rides_along(const TensorClass& c, const std::set<std::pair<int, std::string>>& parts) {
+  const auto has = [&](const char* part) { return parts.contains({static_cast<int>(c.role), part}); };
+  if (c.part == "up") return has("gate");
+  return (c.part == "k" || c.part == "v") && has("q");
+}
+
+}  // namespace
+
+std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& mine) {
+  std::vector<StageWork> stages(static_cast<std::size_t>(refit.stages));
+  std::set<std::pair<int, std::string>> parts;
+  std::vector<const Mesh*> last_mesh(stages.size(), nullptr);
+  for (const TensorClass& c : refit.classes) parts.insert({static_cast<int>(c.role), c.part});
+  for (std::size_t i = 0; i < refit.classes.size(); ++i) {
+    if (!mine[i]) continue;
+    const TensorClass& c = refit.classes[i];
+    StageWork& stage = stages[static_cast<std::size_t>(c.stage)];
+    const auto members = static_cast<std::int64_t>(c.members.size());
+    const std::int64_t experts = local_experts(c);
+    stage.calls += members;
+    stage.checkpoint_tensors += c.checkpoint_tensors;
+    if (c.role == Role::routed_expert) stage.stacked_matrices += members * experts;
+    if (!rides_along(c, parts)) {
+      const int hops = (refit.stages > 1 ? 1 : 0) + (is_sharded(c.source) ? 1 : 0);
+      stage.exports += members * experts * std::max(1, hops);
+    }
+    std::int64_t largest = 1;
+    for (int d = 0; d < static_cast<int>(c.shape().size()); ++d) {
+      std::int64_t side = 0;
+      for (const IntervalSet& piece : c.source.dim_pieces(d).pieces) side = std::max(side, piece.size());
+      largest *= side;
+    }
+    stage.packed_bytes += largest * bytes_per_element(c.dtype);
+    // Classes of a stage mostly share a mesh.
+    const Mesh& mesh = c.source.mesh();
+    if (last_mesh[static_cast<std::size_t>(c.stage)] != nullptr &&
+        *last_mesh[static_cast<std::size_t>(c.stage)] == mesh) {
+      continue;
+    }
+    last_mesh[static_cast<std::size_t>(c.stage)] = &mesh;
+    const std::vector<Rank> ranks = mesh.ranks();
+    stage.sources.insert(stage.sources.end(), ranks.begin(), ranks.end());
+  }
+  for (StageWork& stage : stages) {
+    std::sort(stage.sources.begin(), stage.sources.end());
+    stage.sources.erase(std::unique(stage.sources.begin(), stage.sources.end()), stage.sources.end());
+  }
+  return stages;
+}
+
+}  // namespace refit

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "models/refit.h"
+#include "planner/plan.h"
+#include "planner/stage_work.h"
+#include "schedule/builder.h"
+#include "topology/cluster.h"
+
+namespace refit {
+
+// What every strategy is given: the question, and its own part of the tensors.
+struct StrategyInput {
+  const Refit& refit;
+  const Cluster& cluster;
+  const PlanOptions& options;
+  std::vector<ParcelId> parcels;   // this strategy's, in stage order
+  std::vector<StageWork> work;     // per stage, of this strategy's tensors
+  std::int64_t landed_bytes = 0;   // that end on one destination rank (the largest)
+};
+
+// Lanes: stream i has lane 2 i for the network and lane 2 i + 1 for NVLink.
+inline int network_lane(int stream) { return 2 * stream; }
+inline int nvlink_lane(int stream) { return 2 * stream + 1; }
+
+// Each appends its ops to the plan. All parcels of one call have their `chunks` set by plan().
+void reshard(const StrategyInput& input, ScheduleBuilder& builder);
+void direct(const StrategyInput& input, ScheduleBuilder& builder);
+void gather_broadcast(const StrategyInput& input, ScheduleBuilder& builder);
+
+// Buckets that gather_broadcast cuts the content of one stage into.
+int bucket_count(std::int64_t stage_bytes, std::int64_t bucket_bytes);
+
+}  // namespace refit

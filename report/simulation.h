@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/prediction.h"
+
+namespace refit {
+
+// What one strategy's plan moves and what is predicted of it: one row of the table. The byte words
+// are those of docs/glossary.md.
+struct StrategyResult {
+  std::string strategy;
+  std::int64_t ops = 0;
+  std::int64_t unique_bytes = 0;
+  std::int64_t payload_bytes = 0;
+  std::int64_t logical_bytes = 0;
+  double network_bytes = 0;
+  double nvlink_bytes = 0;
+  double copies = 0;  // network bytes / unique bytes
+  double bound_s = 0;
+  std::string bound_by;  // the cut that gives the bound: "domain 3 ingress"
+  double predicted_s = 0;
+  LinkLoad busiest;
+  std::vector<PhaseTime> phases;
+  std::string network_model;
+  std::string solver;
+};
+
+// The answer of `refit simulate`: a scenario and a row per strategy.
+struct SimulationReport {
+  std::string scenario;
+  std::string model;    // name, or "no model: 3 tensors"
+  std::string cluster;  // in words, cluster_words.h
+  std::vector<std::string> assumptions;
+  std::vector<StrategyResult> strategies;
+};
+
+}  // namespace refit

@@ -1,0 +1,110 @@
+#include "report/summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "report/table.h"
+
+namespace refit {
+namespace {
+
+// "label      first line", further lines under the first.
+std::string entry(const std::string& label, const std::string& lines) {
+  std::string text = fmt::format("{:<13}", label);
+  for (const char c : lines) {
+    text += c;
+    if (c == '\n') text += std::string(13, ' ');
+  }
+  return text + "\n";
+}
+
+std::string ratio(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.2f} x", part / whole) : "-";
+}
+
+std::string heading(const SimulationReport& report) {
+  std::string text = entry("scenario", report.scenario);
+  text += entry("model", report.model);
+  text += entry("cluster", report.cluster);
+  if (!report.strategies.empty()) {
+    text += entry(
+        "unique",
+        fmt::format("{} (one copy of the weights)",
+                    format_bytes(static_cast<double>(report.strategies.front().unique_bytes))));
+  }
+  for (const std::string& assumption : report.assumptions) text += entry("assumes", assumption);
+  return text;
+}
+
+std::string table(const SimulationReport& report) {
+  Table table({{"strategy", Align::left},
+               {"payload"},
+               {"logical"},
+               {"network"},
+               {"copies"},
+               {"NVLink"},
+               {"bound"},
+               {"prediction"},
+               {"/ bound"},
+               {"busiest link", Align::left},
+               {"used"}});
+  for (const StrategyResult& row : report.strategies) {
+    table.add_row({row.strategy, format_bytes(static_cast<double>(row.payload_bytes)),
+                   format_bytes(static_cast<double>(row.logical_bytes)),
+                   format_bytes(row.network_bytes), fmt::format("{:.2f} x", row.copies),
+                   format_bytes(row.nvlink_bytes), format_seconds(row.bound_s),
+                   format_seconds(row.predicted_s), ratio(row.predicted_s, row.bound_s),
+                   row.busiest.name, fmt::format("{:.0f} %", 100 * row.busiest.utilisation)});
+  }
+  return table.text();
+}
+
+const StrategyResult* find(const SimulationReport& report, const char* strategy) {
+  const auto found =
+      std::find_if(report.strategies.begin(), report.strategies.end(),
+                   [&](const StrategyResult& row) { return row.strategy == strategy; });
+  return found == report.strategies.end() ? nullptr : &*found;
+}
+
+// Why two strategies that deliver the same bytes load the network differently.
+std::string copies_note(const SimulationReport& report) {
+  const StrategyResult* direct = find(report, "direct");
+  const StrategyResult* reshard = find(report, "reshard");
+  if (direct == nullptr || reshard == nullptr) return {};
+  if (std::abs(direct->copies - reshard->copies) < 0.005) return {};
+  return fmt::format(
+      "direct sends {:.2f} copies of the weights over the network, every rank's shard by itself;\n"
+      "reshard sends {:.2f}: ranks of one NVLink domain that need the same get it once and share "
+      "it.\n",
+      direct->copies, reshard->copies);
+}
+
+// What sets the bound, if it is the same for all: the bound asks the question, not the plan.
+std::string bound_note(const SimulationReport& report) {
+  const std::string& by = report.strategies.front().bound_by;
+  const bool same = std::all_of(report.strategies.begin(), report.strategies.end(),
+                                [&](const StrategyResult& row) { return row.bound_by == by; });
+  return same && !by.empty() ? fmt::format("\n            set by {}", by) : "";
+}
+
+}  // namespace
+
+std::string simulation_summary(const SimulationReport& report) {
+  std::string text = heading(report);
+  if (report.strategies.empty()) return text;
+  text += "\n" + table(report);
+  const std::string note = copies_note(report);
+  if (!note.empty()) text += "\n" + note;
+  const StrategyResult& first = report.strategies.front();
+  text += fmt::format(
+      "\nbound       closed form: the least time any correct plan needs on these links{}\n"
+      "prediction  simulated at flow level, network model {}, solver {}\n"
+      "            Nothing here was measured.\n",
+      bound_note(report), first.network_model, first.solver);
+  return text;
+}
+
+}  // namespace refit

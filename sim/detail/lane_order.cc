@@ -1,0 +1,74 @@
+#include "sim/detail/lane_order.h"
+
+#include <limits>
+
+#include "base/check.h"
+
+namespace refit::detail {
+namespace {
+
+constexpr TaskId kNobody = std::numeric_limits<TaskId>::max();
+constexpr std::int32_t kBeforeAll = std::numeric_limits<std::int32_t>::min();
+
+}  // namespace
+
+LaneOrder::LaneOrder(int ranks, int lanes, TaskId first_junction)
+    : ranks_(static_cast<std::size_t>(ranks)),
+      lanes_(lanes),
+      queues_(ranks_ * static_cast<std::size_t>(lanes), Queue{kBeforeAll, kNobody, 0}),
+      sets_(1, Set{0, kNobody, kNobody, 0, kNobody}),
+      seen_(first_junction, kNobody),
+      next_junction_(first_junction) {}
+
+void LaneOrder::after(TaskId task, TaskId before) {
+  REFIT_CHECK(before != task);
+  if (before == kNobody || seen_[before] == task) return;
+  seen_[before] = task;
+  edges_.push_back({before, task});
+}
+
+void LaneOrder::place(TaskId task, int lane, std::int32_t round, Rank rank) {
+  REFIT_CHECK(lane < lanes_ && rank.index() < ranks_);
+  Queue& here = queue(lane, rank);
+  if (round != here.round) {
+    REFIT_CHECK(round > here.round);  // verify has seen that lanes are in round order
+    if (here.current != 0) here.gate = joined(here.current);
+    here.current = 0;
+    here.round = round;
+  }
+  after(task, here.gate);
+  here.current = with(here.current, task);
+}
+
+void LaneOrder::barrier(TaskId task, Rank rank) {
+  REFIT_CHECK(rank.index() < ranks_);
+  for (int lane = 0; lane < lanes_; ++lane) {
+    Queue& here = queue(lane, rank);
+    const TaskId last = here.current != 0 ? joined(here.current) : here.gate;
+    if (last != task) after(task, last);  // a rank listed twice has met it already
+    here.gate = task;
+    here.current = 0;
+  }
+}
+
+LaneOrder::SetId LaneOrder::with(SetId set, TaskId task) {
+  if (set != 0 && sets_[set].task == task) return set;  // a rank that takes part twice
+  if (sets_[set].grown_by == task) return sets_[set].grown;
+  const auto made = static_cast<SetId>(sets_.size());
+  sets_[set].grown = made;
+  sets_[set].grown_by = task;
+  sets_.push_back({set, task, kNobody, 0, kNobody});
+  return made;
+}
+
+TaskId LaneOrder::joined(SetId set) {
+  if (sets_[set].joined != kNobody) return sets_[set].joined;
+  if (sets_[set].rest == 0) return sets_[set].joined = sets_[set].task;
+  const TaskId junction = next_junction_++;
+  REFIT_CHECK(junction < kNobody);
+  seen_.push_back(kNobody);
+  for (SetId s = set; s != 0; s = sets_[s].rest) edges_.push_back({sets_[s].task, junction});
+  return sets_[set].joined = junction;
+}
+
+}  // namespace refit::detail

@@ -1,0 +1,39 @@
+#include "sim/detail/op_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace refit::detail {
+namespace {
+
+// A rate of 0 says that the work is free.
+double stream_seconds(std::int64_t bytes, double bytes_per_s) {
+  return bytes_per_s > 0 ? static_cast<double>(bytes) / bytes_per_s : 0;
+}
+
+}  // namespace
+
+double compute_seconds(const Op& op, std::size_t ranks, const NetworkModel& model) {
+  const auto count = static_cast<double>(op.count);
+  switch (op.work) {
+    case Work::none:
+      return 0;
+    case Work::export_tensors:
+      return count * model.export_tensor_s;
+    case Work::pack:
+      return stream_seconds(op.bytes, model.pack_bytes_per_s);
+    case Work::stack:
+      return count * model.stack_matrix_s;
+    case Work::call:
+      return count * model.call_s * std::log2(std::max(2.0, static_cast<double>(ranks)));
+    case Work::land:
+      return stream_seconds(op.bytes, model.land_bytes_per_s);
+    case Work::load:
+      return count * model.load_tensor_s;
+    case Work::fixed:
+      return model.fixed_s;
+  }
+  return 0;
+}
+
+}  // namespace refit::detail

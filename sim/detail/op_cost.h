@@ -1,0 +1,11 @@
+#pragma once
+
+#include "schedule/schedule.h"
+#include "sim/network_model.h"
+
+namespace refit::detail {
+
+// How long a compute op works on each rank of its group of `ranks`.
+double compute_seconds(const Op& op, std::size_t ranks, const NetworkModel& model);
+
+}  // namespace refit::detail

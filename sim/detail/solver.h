@@ -1,0 +1,18 @@
+#pragma once
+
+#include "schedule/timeline.h"
+#include "sim/detail/task_graph.h"
+
+namespace refit::detail {
+
+// Start and end of every task, by SimGrid's engine. Each may be called once per process, since the
+// engine is a singleton: call them in a child (child.h).
+
+// Rates from SimGrid's own network model (CM02). Needs weights that are small multiples of each
+// path's least weight; Error(bad_input) otherwise.
+Timeline run_native(const TaskGraph& graph);
+
+// Rates from max_min.h, plugged into the engine as a model of its own.
+Timeline run_incremental(const TaskGraph& graph);
+
+}  // namespace refit::detail

@@ -1,0 +1,166 @@
+#include "sim/detail/task_graph.h"
+
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "sim/detail/lane_order.h"
+#include "sim/detail/op_cost.h"
+#include "topology/route.h"
+
+namespace refit::detail {
+namespace {
+
+// Gives each distinct path of links a number and a latency.
+class PathTable {
+ public:
+  PathTable(const Schedule& schedule, const Cluster& cluster, TaskGraph& graph)
+      : cluster_(cluster), graph_(graph), collectives_(schedule, cluster) {
+    graph_.path_begin = {0, 0};  // path 0: no links
+    latency_s_ = {0};
+  }
+
+  PathId of(const Op& op) {
+    if (op.kind == OpKind::transfer) return of_pair(op.src, op.dst);
+    const CollectivePath& collective = collectives_.of(op);
+    const auto [found, first] = of_collective_.try_emplace(&collective, next());
+    if (first) add(collective.links, collective.latency_s);
+    return found->second;
+  }
+
+  double latency_s(PathId id) const { return latency_s_[id]; }
+
+ private:
+  PathId next() const { return static_cast<PathId>(latency_s_.size()); }
+
+  PathId of_pair(Rank src, Rank dst) {
+    if (src == dst) return 0;  // a device copy
+    const auto pair = (static_cast<std::uint64_t>(src.index()) << 32) | dst.index();
+    const auto [found, first] = of_pair_.try_emplace(pair, next());
+    if (first) {
+      const Route way = route(cluster_, src, dst);
+      std::vector<PathLink> links;
+      for (const LinkId link : way.links) links.push_back({link, 1});
+      add(links, way.latency_s);
+    }
+    return found->second;
+  }
+
+  void add(const std::vector<PathLink>& links, double latency_s) {
+    graph_.path_links.insert(graph_.path_links.end(), links.begin(), links.end());
+    graph_.path_begin.push_back(static_cast<std::uint32_t>(graph_.path_links.size()));
+    latency_s_.push_back(latency_s);
+  }
+
+  const Cluster& cluster_;
+  TaskGraph& graph_;
+  CollectivePaths collectives_;
+  std::vector<double> latency_s_;
+  std::unordered_map<std::uint64_t, PathId> of_pair_;
+  std::unordered_map<const CollectivePath*, PathId> of_collective_;
+};
+
+bool is_transport(OpKind kind) {
+  return kind == OpKind::transfer || kind == OpKind::all_gather || kind == OpKind::broadcast;
+}
+
+void order_op(const Schedule& schedule, const Op& op, TaskId task, LaneOrder& order) {
+  for (const OpId before : schedule.after_of(op)) {
+    REFIT_CHECK(before.index() < task);  // verify has seen it
+    order.after(task, static_cast<TaskId>(before.value));
+  }
+  if (op.kind == OpKind::transfer) {
+    order.place(task, op.lane, op.round, op.src);
+    order.place(task, op.lane, op.round, op.dst);
+    return;
+  }
+  for (const Rank rank : schedule.groups[op.group.index()].ranks) {
+    if (op.kind == OpKind::barrier) {
+      order.barrier(task, rank);
+    } else {
+      order.place(task, op.lane, op.round, rank);
+    }
+  }
+  // The root works too, even if the group does not list it.
+  if (op.kind == OpKind::broadcast) order.place(task, op.lane, op.round, op.src);
+}
+
+void set_edges(const std::vector<Edge>& edges, TaskGraph& graph) {
+  graph.in_degree.assign(graph.tasks(), 0);
+  graph.successor_begin.assign(graph.tasks() + 1, 0);
+  for (const Edge& edge : edges) {
+    ++graph.in_degree[edge.task];
+    ++graph.successor_begin[edge.before + 1];
+  }
+  std::partial_sum(graph.successor_begin.begin(), graph.successor_begin.end(),
+                   graph.successor_begin.begin());
+  std::vector<std::uint32_t> next(graph.successor_begin.begin(), graph.successor_begin.end() - 1);
+  REFIT_CHECK(edges.size() < std::numeric_limits<std::uint32_t>::max());
+  graph.successors.resize(edges.size());
+  for (const Edge& edge : edges) graph.successors[next[edge.before]++] = edge.task;
+}
+
+std::vector<double> capacities(const Cluster& cluster, const NetworkModel& model) {
+  std::vector<double> rates;
+  rates.reserve(cluster.links().size());
+  for (const Link& link : cluster.links()) {
+    const bool nvlink = link.kind == LinkKind::nvlink;
+    rates.push_back(link.bandwidth_bytes_per_s *
+                    (nvlink ? model.nvlink_efficiency : model.nic_efficiency));
+  }
+  return rates;
+}
+
+}  // namespace
+
+TaskGraph make_task_graph(const Schedule& schedule, const Cluster& cluster,
+                          const NetworkModel& model) {
+  REFIT_CHECK(schedule.ops.size() < std::numeric_limits<TaskId>::max() / 2);
+  if (schedule.ranks > cluster.gpus()) {
+    throw Error(ErrorCode::bad_input,
+                fmt::format("schedule: {} ranks do not fit on the cluster's {} GPUs",
+                            schedule.ranks, cluster.gpus()));
+  }
+  TaskGraph graph;
+  graph.ops = schedule.ops.size();
+  graph.capacity_bytes_per_s = capacities(cluster, model);
+
+  PathTable paths(schedule, cluster, graph);
+  LaneOrder order(schedule.ranks, schedule.lanes, static_cast<TaskId>(graph.ops));
+  for (std::size_t i = 0; i < graph.ops; ++i) {
+    const Op& op = schedule.ops[i];
+    const PathId path = is_transport(op.kind) ? paths.of(op) : 0;
+    double delay_s = model.latencies ? paths.latency_s(path) : 0;
+    if (op.kind == OpKind::compute) {
+      delay_s = compute_seconds(op, schedule.groups[op.group.index()].ranks.size(), model);
+    }
+    graph.path.push_back(path);
+    graph.delay_s.push_back(delay_s);
+    graph.bytes.push_back(is_transport(op.kind) ? static_cast<double>(op.bytes) : 0);
+    order_op(schedule, op, static_cast<TaskId>(i), order);
+  }
+
+  graph.path.resize(order.tasks(), 0);
+  graph.delay_s.resize(order.tasks(), 0);
+  graph.bytes.resize(order.tasks(), 0);
+  set_edges(order.edges(), graph);
+  return graph;
+}
+
+std::vector<double> link_bytes(const TaskGraph& graph) {
+  std::vector<double> bytes_of_path(graph.paths(), 0);
+  for (std::size_t t = 0; t < graph.tasks(); ++t) bytes_of_path[graph.path[t]] += graph.bytes[t];
+  std::vector<double> bytes(graph.capacity_bytes_per_s.size(), 0);
+  for (std::size_t p = 0; p < graph.paths(); ++p) {
+    for (const PathLink& crossed : graph.links_of(static_cast<PathId>(p))) {
+      bytes[crossed.link.index()] += crossed.weight * bytes_of_path[p];
+    }
+  }
+  return bytes;
+}
+
+}  // namespace refit::detail

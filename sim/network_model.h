@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/yaml.h"
+
+namespace refit {
+
+// The software side of a prediction: what the wire does not tell. Every number has a name, a unit and
+// a source in its YAML file (sim/network_models/*.yaml, docs/network_model.md).
+struct NetworkModel {
+  std::string name;
+  double nic_efficiency = 1;      // of line rate, reached by transfers through NICs
+  double nvlink_efficiency = 1;   // of line rate
+  double fixed_s = 0;             // once per refit: RPC, synchronisation, cache reset
+  double call_s = 0;              // per transport call, times log2(ranks of its communicator)
+  double export_tensor_s = 0;     // per tensor that a trainer exports (one gather collective)
+  double load_tensor_s = 0;       // per tensor that an engine's loader takes
+  double stack_matrix_s = 0;      // per expert matrix that a trainer stacks
+  double pack_bytes_per_s = 0;    // trainer's packing, per GPU; 0: free
+  double land_bytes_per_s = 0;    // unpack, copy back, post-process, per generation GPU; 0: free
+  bool latencies = true;          // count the latency of links
+
+  struct Source {
+    std::string parameter, value, source;
+  };
+  std::vector<Source> sources;
+};
+
+// Bytes over links and nothing else: no software cost, no latency, line rates.
+NetworkModel wire_only();
+
+NetworkModel read_network_model(const YamlNode& node);
+// The models compiled into the program. The first is the default.
+std::vector<std::string> catalog_network_models();
+NetworkModel catalog_network_model(const std::string& name);
+
+}  // namespace refit

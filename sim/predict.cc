@@ -1,0 +1,97 @@
+#include "sim/predict.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/detail/child.h"
+#include "sim/detail/solver.h"
+#include "sim/detail/task_graph.h"
+
+namespace refit {
+namespace {
+
+// Start and end of each op, simulated in a child.
+Timeline simulate(const detail::TaskGraph& graph, Solver solver) {
+  const std::vector<double> numbers = detail::run_in_child(2 * graph.ops, [&] {
+    const Timeline tasks =
+        solver == Solver::native ? detail::run_native(graph) : detail::run_incremental(graph);
+    std::vector<double> flat;
+    flat.reserve(2 * graph.ops);
+    for (std::size_t i = 0; i < graph.ops; ++i) {
+      flat.push_back(tasks[i].start_s);
+      flat.push_back(tasks[i].end_s);
+    }
+    return flat;
+  });
+  Timeline timeline(graph.ops);
+  for (std::size_t i = 0; i < graph.ops; ++i) timeline[i] = {numbers[2 * i], numbers[2 * i + 1]};
+  return timeline;
+}
+
+// The time that at least one of the spans covers.
+double covered_s(std::vector<Span> spans) {
+  std::sort(spans.begin(), spans.end(),
+            [](const Span& a, const Span& b) { return a.start_s < b.start_s; });
+  double sum = 0;
+  double until = 0;
+  for (const Span& span : spans) {
+    sum += std::max(0.0, span.end_s - std::max(span.start_s, until));
+    until = std::max(until, span.end_s);
+  }
+  return sum;
+}
+
+std::vector<PhaseTime> phase_times(const Schedule& schedule, const Timeline& timeline) {
+  std::vector<PhaseTime> phases;
+  std::vector<std::vector<Span>> work(schedule.phases.size());
+  std::vector<bool> seen(schedule.phases.size(), false);
+  for (const Phase& phase : schedule.phases) phases.push_back({phase.name, 0, 0, 0});
+  for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
+    const Op& op = schedule.ops[i];
+    if (op.phase >= phases.size()) continue;
+    PhaseTime& phase = phases[op.phase];
+    const Span& span = timeline[i];
+    phase.start_s = seen[op.phase] ? std::min(phase.start_s, span.start_s) : span.start_s;
+    phase.end_s = std::max(phase.end_s, span.end_s);
+    seen[op.phase] = true;
+    if (op.kind == OpKind::compute) work[op.phase].push_back(span);
+  }
+  for (std::size_t p = 0; p < phases.size(); ++p) phases[p].work_s = covered_s(std::move(work[p]));
+  return phases;
+}
+
+LinkLoad busiest_link(const Cluster& cluster, const std::vector<double>& bytes, double makespan_s) {
+  LinkLoad busiest;
+  double most_s = -1;
+  for (std::size_t l = 0; l < bytes.size(); ++l) {
+    const Link& link = cluster.links()[l];
+    const double seconds = bytes[l] / link.bandwidth_bytes_per_s;
+    if (seconds <= most_s) continue;
+    most_s = seconds;
+    busiest = {LinkId{static_cast<std::int64_t>(l)}, link.name, link.kind, bytes[l],
+               makespan_s > 0 ? seconds / makespan_s : 0};
+  }
+  return busiest;
+}
+
+}  // namespace
+
+Prediction predict(const Schedule& schedule, const Cluster& cluster,
+                   const PredictOptions& options) {
+  const Solver solver = options.solver.value_or(Solver::incremental);
+  const detail::TaskGraph graph = detail::make_task_graph(schedule, cluster, options.network_model);
+
+  Prediction prediction;
+  prediction.network_model = options.network_model.name;
+  prediction.solver = solver == Solver::native ? "native" : "incremental";
+  prediction.timeline = simulate(graph, solver);
+  for (const Span& span : prediction.timeline) {
+    prediction.makespan_s = std::max(prediction.makespan_s, span.end_s);
+  }
+  prediction.link_bytes = detail::link_bytes(graph);
+  prediction.phases = phase_times(schedule, prediction.timeline);
+  prediction.busiest = busiest_link(cluster, prediction.link_bytes, prediction.makespan_s);
+  return prediction;
+}
+
+}  // namespace refit

@@ -1,0 +1,90 @@
+#include <algorithm>
+
+#include "tests/cli/program.h"
+
+namespace refit {
+namespace {
+
+TEST_CASE("help and version go to standard output and exit with 0", "[cli]") {
+  const Outcome help = refit_program({"--help"});
+  CHECK(help.code == 0);
+  CHECK(help.err.empty());
+  for (const char* verb : {"check", "plan", "simulate", "graph", "models", "clusters"}) {
+    CAPTURE(verb);
+    CHECK(has(help.out, verb));
+  }
+  const Outcome version = refit_program({"--version"});
+  CHECK(version.code == 0);
+  CHECK(has(version.out, "refit 0."));
+  const Outcome verb = refit_program({"simulate", "--help"});
+  CHECK(verb.code == 0);
+  CHECK(has(verb.out, "--network-model"));
+}
+
+TEST_CASE("wrong options exit with 2 and one line on standard error", "[cli]") {
+  const std::vector<std::vector<std::string>> wrong = {
+      {},
+      {"fly"},
+      {"simulate"},
+      {"simulate", "x.yaml", "--no-such-option"},
+      {"simulate", "x.yaml", "--solver", "magic"},
+      {"simulate", "x.yaml", "--wire-only", "--network-model", "default"},
+      {"graph", "x.yaml", "--level", "atoms"},
+  };
+  for (const std::vector<std::string>& arguments : wrong) {
+    CAPTURE(arguments);
+    const Outcome outcome = refit_program(arguments);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err.rfind("refit: ", 0) == 0);
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("a file that cannot be read exits with 3 and is named", "[cli]") {
+  const Folder folder;
+  for (const char* verb : {"check", "plan", "simulate", "graph"}) {
+    CAPTURE(verb);
+    const Outcome outcome = refit_program({verb, folder / "missing.yaml"});
+    CHECK(outcome.code == 3);
+    CHECK(has(outcome.err, "missing.yaml"));
+    CHECK(refit_program({verb, folder / "."}).code == 3);
+  }
+}
+
+TEST_CASE("a broken scenario exits with 2 and names its place", "[cli]") {
+  const Folder folder;
+  const std::string path = folder.write("bad.yaml", "scenario: bad\nclutser: {}\n");
+  for (const char* verb : {"check", "plan", "simulate", "graph"}) {
+    CAPTURE(verb);
+    const Outcome outcome = refit_program({verb, path});
+    CHECK(outcome.code == 2);
+    CHECK(has(outcome.err, "bad.yaml:2"));
+  }
+}
+
+TEST_CASE("an unknown strategy exits with 2 and lists the known ones", "[cli]") {
+  const Folder folder;
+  const std::string path = folder.write("four.yaml", kScenario);
+  for (const char* verb : {"check", "plan", "simulate", "graph"}) {
+    CAPTURE(verb);
+    const Outcome outcome = refit_program({verb, path, "--strategy", "teleport"});
+    CHECK(outcome.code == 2);
+    CHECK(has(outcome.err, "gather_broadcast"));
+  }
+  CHECK(has(refit_program({"simulate", path, "--strategy", "policy"}).err, "no policy of its own"));
+  CHECK(has(refit_program({"simulate", path, "--strategy", "direct,direct"}).err, "named twice"));
+  CHECK(refit_program({"simulate", path, "--strategy", ""}).code == 2);
+}
+
+TEST_CASE("standard output that takes nothing exits with 3", "[cli]") {
+  for (const char* verb : {"--help", "clusters"}) {
+    CAPTURE(verb);
+    const Outcome outcome = refit_program({verb}, {}, "/dev/full");
+    CHECK(outcome.code == 3);
+    CHECK(has(outcome.err, "standard output: cannot be written: No space left on device"));
+  }
+}
+
+}  // namespace
+}  // namespace refit

@@ -1,0 +1,57 @@
+#include "report/json.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/report/sample.h"
+
+namespace refit {
+namespace {
+
+TEST_CASE("the report's JSON names its schema and has a member per number", "[report][json]") {
+  const nlohmann::json document = nlohmann::json::parse(simulation_json(sample_report()));
+  CHECK(document.at("schema") == "refit.prediction/1");
+  CHECK(document.at("scenario") == "sample");
+  CHECK(document.at("network_model") == "default");
+  REQUIRE(document.at("strategies").size() == 2);
+  const nlohmann::json& row = document["strategies"][0];
+  CHECK(row.at("strategy") == "direct");
+  CHECK(row.at("unique_bytes") == 10'000'000'000);
+  CHECK(row.at("payload_bytes") == 40'000'000'000);
+  CHECK(row.at("logical_bytes") == 10'000'000'000);
+  CHECK(row.at("network_bytes") == 40'000'000'000);
+  CHECK(row.at("nvlink_bytes") == 20'000'000'000);
+  CHECK(row.at("bound_s") == 0.5);
+  CHECK(row.at("predicted_s") == 0.75);
+  CHECK(row.at("busiest").at("name") == "node 1 nic 0 in");
+  CHECK(row.at("busiest").at("kind") == "nic");
+  CHECK(row.at("busiest").at("utilisation") == 0.6667);
+  REQUIRE(row.at("phases").size() == 2);
+  CHECK(row["phases"][1].at("name") == "load");
+  CHECK(row["phases"][1].at("start_s") == 0.7000000000000001);
+}
+
+TEST_CASE("whole numbers are printed whole, others to the last bit", "[report][json]") {
+  const std::string text = simulation_json(sample_report());
+  CHECK(text.find("\"network_bytes\": 40000000000,") != std::string::npos);
+  CHECK(text.find("\"end_s\": 0.7000000000000001,") != std::string::npos);
+}
+
+TEST_CASE("a row that goes through text comes back to the last bit", "[report][json]") {
+  StrategyResult row = sample_row("reshard", 1.0 / 3);
+  row.predicted_s = 0.1 + 0.2;
+  row.nvlink_bytes = 1e300;
+  const std::string text = to_json_text(row);
+  const StrategyResult back = parse_strategy_result(text);
+  CHECK(to_json_text(back) == text);
+  CHECK(back.predicted_s == row.predicted_s);
+  CHECK(back.copies == row.copies);
+  CHECK(back.nvlink_bytes == row.nvlink_bytes);
+  CHECK(back.busiest.kind == LinkKind::nic);
+  CHECK(back.network_model == "default");
+  CHECK(back.solver == "incremental");
+  CHECK(back.ops == 12);
+}
+
+}  // namespace
+}  // namespace refit

@@ -1,0 +1,65 @@
+#include "report/summary.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/report/sample.h"
+
+namespace refit {
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("the summary says what was asked and what the numbers are", "[report][summary]") {
+  const std::string text = simulation_summary(sample_report());
+  CAPTURE(text);
+  CHECK(has(text, "scenario     sample\n"));
+  CHECK(has(text, "assumes      NICs reach line rate\n"));
+  CHECK(has(text, "unique       10.00 GB (one copy of the weights)\n"));
+  CHECK(has(text, "network model default, solver incremental\n"));
+  CHECK(has(text, "set by domain 1 ingress\n"));
+  CHECK(has(text, "Nothing here was measured"));
+}
+
+TEST_CASE("a row shows bytes, copies and the prediction over the bound", "[report][summary]") {
+  SimulationReport report = sample_report();
+  const std::string text = simulation_summary(report);
+  CAPTURE(text);
+  // 0.75 s predicted / 0.5 s bound = 1.50; 40 GB over the network / 10 GB unique = 4.00.
+  const std::size_t row = text.find("\ndirect ");
+  REQUIRE(row != std::string::npos);
+  const std::string line = text.substr(row + 1, text.find('\n', row + 1) - row - 1);
+  CHECK(has(line, "4.00 x"));
+  CHECK(has(line, "1.50 x"));
+  CHECK(has(line, "node 1 nic 0 in"));
+  CHECK(has(line, "67 %"));
+}
+
+TEST_CASE("different numbers of copies are explained, equal ones are not", "[report][summary]") {
+  SimulationReport report = sample_report();
+  CHECK(has(simulation_summary(report), "direct sends 4.00 copies of the weights"));
+  CHECK(has(simulation_summary(report), "reshard sends 2.00: ranks of one NVLink domain"));
+  report.strategies[0].copies = 2;
+  CHECK_FALSE(has(simulation_summary(report), "copies of the weights"));
+  report.strategies.pop_back();
+  CHECK_FALSE(has(simulation_summary(report), "copies of the weights"));
+}
+
+TEST_CASE("a bound of zero gives no ratio", "[report][summary]") {
+  SimulationReport report = sample_report();
+  report.strategies.resize(1);
+  report.strategies[0].bound_s = 0;
+  const std::string text = simulation_summary(report);
+  CHECK_FALSE(has(text, "inf"));
+  CHECK_FALSE(has(text, "nan"));
+}
+
+TEST_CASE("a cluster of several lines stays under its label", "[report][summary]") {
+  SimulationReport report = sample_report();
+  report.cluster = "first\nsecond";
+  CHECK(has(simulation_summary(report), "cluster      first\n             second\n"));
+}
+
+}  // namespace
+}  // namespace refit

@@ -1,0 +1,72 @@
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "sim/network_model.h"
+
+using namespace refit;
+
+namespace {
+
+NetworkModel read(const std::string& text) {
+  return read_network_model(YamlNode::parse_text(text, "model.yaml"));
+}
+
+}  // namespace
+
+TEST_CASE("network model: the default is first, complete, and names a source for each number",
+          "[sim][network_model]") {
+  REQUIRE(catalog_network_models() == std::vector<std::string>{"default", "wire_only"});
+  const NetworkModel model = catalog_network_model("default");
+  REQUIRE(model.name == "default");
+  REQUIRE(model.nic_efficiency == Approx(0.94));
+  REQUIRE(model.nvlink_efficiency == Approx(0.79));
+  REQUIRE(model.fixed_s == Approx(0.15));
+  REQUIRE(model.call_s == Approx(0.104e-3));
+  REQUIRE(model.export_tensor_s == Approx(128e-6));
+  REQUIRE(model.load_tensor_s == Approx(63e-6));
+  REQUIRE(model.stack_matrix_s == Approx(0.39e-3));
+  REQUIRE(model.pack_bytes_per_s == 0);
+  REQUIRE(model.land_bytes_per_s == Approx(163e9));
+  REQUIRE(model.latencies);
+  REQUIRE(model.sources.size() == 9);
+  for (const NetworkModel::Source& source : model.sources) {
+    CAPTURE(source.parameter);
+    REQUIRE(source.source.size() > 10);
+  }
+}
+
+TEST_CASE("network model: wire only is the same from code and from file", "[sim][network_model]") {
+  const NetworkModel file = catalog_network_model("wire_only");
+  const NetworkModel code = wire_only();
+  REQUIRE(file.name == code.name);
+  REQUIRE(file.nic_efficiency == code.nic_efficiency);
+  REQUIRE(file.nvlink_efficiency == code.nvlink_efficiency);
+  REQUIRE(file.fixed_s == code.fixed_s);
+  REQUIRE(file.land_bytes_per_s == code.land_bytes_per_s);
+  REQUIRE(file.latencies == code.latencies);
+}
+
+TEST_CASE("network model: what a file leaves out costs nothing", "[sim][network_model]") {
+  const NetworkModel model = read("name: mine\npack_rate: {value: 200 GB/s, source: measured}\n");
+  REQUIRE(model.pack_bytes_per_s == 200e9);
+  REQUIRE(model.load_tensor_s == 0);
+  REQUIRE(model.nic_efficiency == 1);
+  REQUIRE(model.sources.size() == 1);
+  REQUIRE(model.sources[0].value == "200 GB/s");
+}
+
+TEST_CASE("network model: slips are refused with their place", "[sim][network_model]") {
+  REQUIRE_THROWS_WITH(
+      read("name: m\nnic_efficiency: {value: 0.94, source: s}\n"),
+      "model.yaml:2:25: nic_efficiency.value: expected a share of the line rate such as "
+      "'94 %', above 0 and up to 100, got '0.94'");
+  REQUIRE_THROWS_WITH(read("name: m\nnic_efficiency: {value: 120 %, source: s}\n"),
+                      Catch::Contains("above 0 and up to 100, got '120 %'"));
+  REQUIRE_THROWS_WITH(read("name: m\nfixed: {value: 1 s}\n"), Catch::Contains("source"));
+  REQUIRE_THROWS_WITH(read("name: m\nfixed: {value: 1 s, source: ''}\n"),
+                      Catch::Contains("expected where the number is from"));
+  REQUIRE_THROWS_WITH(read("name: m\nfixd: {value: 1 s, source: s}\n"), Catch::Contains("fixed"));
+  REQUIRE_THROWS_AS(read("name: m\nland_rate: {value: 5, source: s}\n"), Error);  // no unit
+  REQUIRE_THROWS_WITH(catalog_network_model("fast"),
+                      "network model 'fast' is not known; use one of default, wire_only");
+}

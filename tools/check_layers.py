@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Checks every #include against the layer table (docs/architecture.md): a module includes only what
+stands above it, a detail/ folder is its module's own, a foreign library shows only in its one place,
+and every header has #pragma once."""
+
+import re
+import sys
+
+import repo_files
+
+# module: (modules it may include, single headers of other modules it may include)
+LAYERS = {
+    "base": ([], []),
+    "topology": (["base"], []),
+    "models": (["base"], []),
+    "schedule": (["base", "models"], []),
+    "planner": (["base", "topology", "models", "schedule"], []),
+    "sim": (["base", "topology", "models", "schedule"], []),
+    "executor": (["base", "topology", "models", "schedule"], []),
+    # Values only: a report runs nothing.
+    "report": (["base", "topology", "models", "schedule"],
+               ["sim/prediction.h", "sim/network_model.h", "sim/lower_bound.h", "sim/traffic.h"]),
+    "scenarios": (["base", "topology", "models", "schedule", "planner", "sim"], []),
+    "cli": (["base", "topology", "models", "schedule", "planner", "sim", "executor", "report",
+             "scenarios"], []),
+}
+
+# Folders that may include every module, its detail/ and every foreign library.
+FREE = ["tests", "bench"]
+
+# foreign header, by prefix: where it may stand (a file, or a folder with a closing slash)
+FOREIGN = {
+    "yaml-cpp/": ["base/yaml.cc"],
+    "simgrid/": ["sim/detail/"],
+    "xbt/": ["sim/detail/"],
+    "graphviz/": ["report/dot.cc"],
+    "cgraph.h": ["report/dot.cc"],
+    "nlohmann/": ["models/import/", "schedule/schedule_json.cc", "schedule/schedule_json_read.cc",
+                  "report/json.cc", "cli/"],
+    "CLI/": ["cli/"],
+    "Eigen/": ["sim/"],
+    "catch2/": [],
+    "benchmark/": [],
+}
+EVERYWHERE = ["fmt/", "sys/", "linux/", "netinet/", "arpa/", "net/"]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def starts(path, prefixes):
+    return any(path == p or (p.endswith("/") and path.startswith(p)) for p in prefixes)
+
+
+def foreign_complaint(path, header):
+    """What is wrong with a foreign header in this file, or None; "" if the header is not foreign."""
+    for prefix, places in FOREIGN.items():
+        if starts(header, [prefix]):
+            if starts(path, places) or path.split("/")[0] in FREE:
+                return None
+            where = " or ".join(places) if places else " or ".join(FREE)
+            return f"<{header}> belongs in {where}; use a type of ours here"
+    return ""
+
+
+def include_complaint(path, quote, header):
+    """What is wrong with one include, or None."""
+    foreign = foreign_complaint(path, header)
+    if foreign != "":
+        return foreign
+    if quote == "<":
+        if "/" in header and not starts(header, EVERYWHERE):
+            return f"<{header}> is a foreign library; give it a place in tools/check_layers.py first"
+        return None
+
+    module, owner = path.split("/")[0], header.split("/")[0]
+    if owner not in LAYERS and owner not in FREE:
+        return f'"{header}" names no module; write the path from the root, as in "base/error.h"'
+    if module in FREE:
+        return None
+    if owner in FREE:
+        return f'"{header}" is for tests; move what is shared into a module'
+    if owner != module:
+        modules, headers = LAYERS[module]
+        if owner not in modules and header not in headers:
+            return f"{module} may not include {owner}; it may include {', '.join(modules + headers)}"
+        if "/detail/" in header:
+            return f'"{header}" is private to {owner}; include a header of {owner}/ itself'
+    return None
+
+
+def findings(root):
+    found = []
+    for path in repo_files.files(root):
+        module = path.split("/")[0]
+        if not path.endswith((".h", ".cc")) or module not in [*LAYERS, *FREE]:
+            continue
+        lines = (root / path).read_text(encoding="utf-8", errors="replace").split("\n")
+        for number, line in enumerate(lines, 1):
+            match = INCLUDE.match(line)
+            message = include_complaint(path, *match.groups()) if match else None
+            if message:
+                found.append((path, number, message))
+        if path.endswith(".h") and "#pragma once" not in [line.strip() for line in lines]:
+            found.append((path, 1, "no include guard; begin with #pragma once"))
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(repo_files.report("check_layers", findings(repo_files.ROOT)))

@@ -1,0 +1,244 @@
+#include "topology/cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "topology/detail/cluster_check.h"
+
+namespace refit {
+namespace {
+
+constexpr int kNoLink = -1;
+constexpr int kNoLeaf = -1;
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+std::optional<LinkId> optional_link(int number) {
+  if (number == kNoLink) return std::nullopt;
+  return LinkId{number};
+}
+
+// GPUs that share one NIC, and NICs that serve one GPU: one of the two is 1.
+struct NicSharing {
+  int gpus_per_nic = 1;
+  int nics_per_gpu = 1;
+
+  explicit NicSharing(const NodeGroupSpec& group)
+      : gpus_per_nic(std::max(1, group.gpus_per_node / group.nics_per_node)),
+        nics_per_gpu(std::max(1, group.nics_per_node / group.gpus_per_node)) {}
+};
+
+std::string nic_name(int node, int rail, int nics) {
+  if (nics == 1) return fmt::format("node {} nic {}", node, rail);
+  return fmt::format("node {} nics {}-{}", node, rail * nics, (rail + 1) * nics - 1);
+}
+
+// A trunk that carries all its NICs can give and adds no time changes nothing, so it gets no link.
+bool matters(const FabricSpec& fabric) {
+  return fabric.oversubscription > 1 || fabric.latency_s > 0;
+}
+
+}  // namespace
+
+Cluster::Cluster(ClusterSpec spec) : spec_(std::move(spec)) {
+  if (const auto fault = detail::find_fault(spec_)) {
+    throw Error(ErrorCode::bad_input, detail::describe(*fault, spec_));
+  }
+  place_ranks();
+  place_domains();
+  add_ports();
+  add_trunks();  // after the ports: a trunk's rate is what feeds it
+  add_wans();
+}
+
+void Cluster::place_ranks() {
+  // Of each site: nodes seen so far, and the leaf of each rail in the block of nodes being filled.
+  struct Filling {
+    int nodes = 0;
+    std::vector<int> leaf_of_rail;
+  };
+  std::vector<Filling> filling(spec_.sites.size());
+  int leaves = 0;
+
+  for (std::size_t g = 0; g < spec_.groups.size(); ++g) {
+    const NodeGroupSpec& group = spec_.groups[g];
+    const FabricSpec& fabric = spec_.fabrics[at(group.site)];
+    const NicSharing sharing(group);
+    Filling& site = filling[at(group.site)];
+    for (int n = 0; n < group.nodes; ++n, ++nodes_, ++site.nodes) {
+      const bool opens_block = fabric.nodes_per_leaf > 0 && site.nodes % fabric.nodes_per_leaf == 0;
+      if (opens_block) site.leaf_of_rail.clear();
+      for (int gpu = 0; gpu < group.gpus_per_node; ++gpu) {
+        const int rail = gpu / sharing.gpus_per_nic;
+        int leaf = kNoLeaf;
+        if (fabric.nodes_per_leaf > 0) {
+          const std::size_t slot = fabric.rail_optimized ? at(rail) : 0;
+          // A new rail opens the next leaf: the rails of a node count up from 0.
+          if (slot == site.leaf_of_rail.size()) site.leaf_of_rail.push_back(leaves++);
+          leaf = site.leaf_of_rail[slot];
+        }
+        node_of_.emplace_back(nodes_);
+        site_of_.emplace_back(group.site);
+        group_of_.push_back(static_cast<int>(g));
+        rail_of_.push_back(rail);
+        leaf_of_.push_back(leaf);
+      }
+    }
+  }
+}
+
+void Cluster::place_domains() {
+  domain_of_.reserve(node_of_.size());
+  const auto add_domain = [this](int size) {
+    std::vector<Rank>& ranks = domain_ranks_.emplace_back();
+    ranks.reserve(at(size));
+    for (int i = 0; i < size; ++i) {
+      ranks.emplace_back(static_cast<std::int64_t>(domain_of_.size()));
+      domain_of_.emplace_back(static_cast<std::int64_t>(domain_ranks_.size()) - 1);
+    }
+  };
+  for (const NodeGroupSpec& group : spec_.groups) {
+    for (const int size : group.domain_sizes) add_domain(size);
+    if (!group.domain_sizes.empty()) continue;
+    for (int left = group.nodes * group.gpus_per_node; left > 0; left -= group.nvlink_domain_gpus) {
+      add_domain(std::min(left, group.nvlink_domain_gpus));
+    }
+  }
+}
+
+// Latency stands on the way out only, so that a path has it once.
+void Cluster::add_ports() {
+  int gpu = 0;
+  for (std::size_t r = 0; r < node_of_.size(); ++r, ++gpu) {
+    const NodeGroupSpec& group = spec_.groups[at(group_of_[r])];
+    const int node = node_of_[r].value;
+    const bool first_of_node = r == 0 || node_of_[r - 1] != node_of_[r];
+    if (first_of_node) gpu = 0;
+
+    const bool has_nvlink = domain_ranks_[domain_of_[r].index()].size() > 1;
+    int nvlink_out = kNoLink, nvlink_in = kNoLink, pcie_out = kNoLink, pcie_in = kNoLink;
+    if (has_nvlink) {
+      const double rate = group.nvlink_bytes_per_s;
+      nvlink_out = add_link(fmt::format("node {} gpu {} nvlink out", node, gpu), LinkKind::nvlink,
+                            rate, group.nvlink_latency_s);
+      nvlink_in =
+          add_link(fmt::format("node {} gpu {} nvlink in", node, gpu), LinkKind::nvlink, rate, 0);
+    }
+    if (group.pcie_bytes_per_s) {
+      const double rate = *group.pcie_bytes_per_s;
+      pcie_out =
+          add_link(fmt::format("node {} gpu {} pcie out", node, gpu), LinkKind::pcie, rate, 0);
+      pcie_in = add_link(fmt::format("node {} gpu {} pcie in", node, gpu), LinkKind::pcie, rate, 0);
+    }
+    nvlink_out_.push_back(nvlink_out);
+    nvlink_in_.push_back(nvlink_in);
+    pcie_out_.push_back(pcie_out);
+    pcie_in_.push_back(pcie_in);
+
+    if (!first_of_node && rail_of_[r - 1] == rail_of_[r]) {  // shares the NIC of the GPU before it
+      nic_out_.push_back(nic_out_.back());
+      nic_in_.push_back(nic_in_.back());
+      continue;
+    }
+    const NicSharing sharing(group);
+    const double rate = group.nic_bytes_per_s * sharing.nics_per_gpu;
+    const std::string name = nic_name(node, rail_of_[r], sharing.nics_per_gpu);
+    nic_out_.push_back(add_link(name + " out", LinkKind::nic, rate, group.nic_latency_s));
+    nic_in_.push_back(add_link(name + " in", LinkKind::nic, rate, 0));
+  }
+}
+
+void Cluster::add_trunks() {
+  struct Leaf {
+    int site = 0;
+    double bytes_per_s = 0;
+  };
+  std::vector<Leaf> leaves;  // leaves are numbered in the order ranks meet them
+  std::vector<double> site_bytes_per_s(spec_.sites.size());
+  for (std::size_t r = 0; r < node_of_.size(); ++r) {
+    if (leaf_of_[r] == static_cast<int>(leaves.size())) leaves.push_back({site_of_[r].value, 0});
+    if (r > 0 && nic_out_[r - 1] == nic_out_[r]) continue;  // each NIC feeds once
+    const double rate = links_[at(nic_out_[r])].bandwidth_bytes_per_s;
+    site_bytes_per_s[site_of_[r].index()] += rate;
+    if (leaf_of_[r] != kNoLeaf) leaves[at(leaf_of_[r])].bytes_per_s += rate;
+  }
+
+  leaf_up_.assign(leaves.size(), kNoLink);
+  leaf_down_.assign(leaves.size(), kNoLink);
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const FabricSpec& fabric = spec_.fabrics[at(leaves[i].site)];
+    if (!matters(fabric)) continue;
+    const double rate = leaves[i].bytes_per_s / fabric.oversubscription;
+    leaf_up_[i] = add_link(fmt::format("leaf {} up", i), LinkKind::fabric, rate, fabric.latency_s);
+    leaf_down_[i] = add_link(fmt::format("leaf {} down", i), LinkKind::fabric, rate, 0);
+  }
+  core_.assign(spec_.sites.size(), kNoLink);
+  for (std::size_t site = 0; site < spec_.sites.size(); ++site) {
+    const FabricSpec& fabric = spec_.fabrics[site];
+    if (fabric.nodes_per_leaf > 0 || !matters(fabric)) continue;
+    core_[site] = add_link(fmt::format("core {}", spec_.sites[site]), LinkKind::fabric,
+                           site_bytes_per_s[site] / fabric.oversubscription, fabric.latency_s);
+  }
+}
+
+void Cluster::add_wans() {
+  wan_.assign(spec_.sites.size() * spec_.sites.size(), kNoLink);
+  const auto add_direction = [this](int from, int to, const WanSpec& wan) {
+    wan_[at(from) * spec_.sites.size() + at(to)] =
+        add_link(fmt::format("wan {} to {}", spec_.sites[at(from)], spec_.sites[at(to)]),
+                 LinkKind::wan, wan.bytes_per_s, wan.latency_s);
+  };
+  for (const WanSpec& wan : spec_.wans) {
+    add_direction(wan.site_a, wan.site_b, wan);
+    add_direction(wan.site_b, wan.site_a, wan);
+  }
+}
+
+int Cluster::add_link(std::string name, LinkKind kind, double bytes_per_s, double latency_s) {
+  links_.push_back({std::move(name), kind, bytes_per_s, latency_s});
+  return static_cast<int>(links_.size()) - 1;
+}
+
+const NodeGroupSpec& Cluster::group(Rank rank) const {
+  return spec_.groups[at(group_of_[rank.index()])];
+}
+
+std::optional<LinkId> Cluster::nvlink_out(Rank rank) const {
+  return optional_link(nvlink_out_[rank.index()]);
+}
+std::optional<LinkId> Cluster::nvlink_in(Rank rank) const {
+  return optional_link(nvlink_in_[rank.index()]);
+}
+std::optional<LinkId> Cluster::pcie_out(Rank rank) const {
+  return optional_link(pcie_out_[rank.index()]);
+}
+std::optional<LinkId> Cluster::pcie_in(Rank rank) const {
+  return optional_link(pcie_in_[rank.index()]);
+}
+LinkId Cluster::nic_out(Rank rank) const { return LinkId{nic_out_[rank.index()]}; }
+LinkId Cluster::nic_in(Rank rank) const { return LinkId{nic_in_[rank.index()]}; }
+
+std::optional<LinkId> Cluster::leaf_up(Rank rank) const {
+  const int number = leaf(rank);
+  return number == kNoLeaf ? std::nullopt : optional_link(leaf_up_[at(number)]);
+}
+
+std::optional<LinkId> Cluster::leaf_down(Rank rank) const {
+  const int number = leaf(rank);
+  return number == kNoLeaf ? std::nullopt : optional_link(leaf_down_[at(number)]);
+}
+
+int Cluster::leaf(Rank rank) const { return leaf_of_[rank.index()]; }
+
+std::optional<LinkId> Cluster::core(SiteId site) const {
+  return optional_link(core_[site.index()]);
+}
+
+std::optional<LinkId> Cluster::wan(SiteId from, SiteId to) const {
+  return optional_link(wan_[from.index() * spec_.sites.size() + to.index()]);
+}
+
+}  // namespace refit

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/id.h"
+#include "topology/link.h"
+
+namespace refit {
+
+// How the nodes of a cluster are joined outside their NVLink domains.
+struct FabricSpec {
+  // nodes_per_leaf = 0: flat. Otherwise each group of nodes hangs on one leaf switch (or, if
+  // `rail_optimized`, on one leaf per rail) whose trunk to the spine carries the sum of its NICs
+  // divided by `oversubscription`.
+  int nodes_per_leaf = 0;
+  bool rail_optimized = false;
+  // >= 1. A flat fabric with more than 1 is one core that carries the sum of all NICs divided by
+  // it.
+  double oversubscription = 1;
+  double latency_s = 0;  // per transfer that crosses a trunk or core
+
+  friend bool operator==(const FabricSpec&, const FabricSpec&) = default;
+};
+
+// Equal nodes, side by side. Numbers are per GPU and direction unless they say otherwise.
+struct NodeGroupSpec {
+  std::string name;  // catalog name, or what the scenario calls it
+  int nodes = 0;
+  int gpus_per_node = 0;
+  // GPUs of consecutive nodes of this group that reach each other by NVLink; the last domain may be
+  // smaller. A multiple or a divisor of gpus_per_node. 1: no NVLink.
+  int nvlink_domain_gpus = 0;
+  // Sizes of the domains written out (uneven racks); empty: as above. Sums to the group's GPUs.
+  std::vector<int> domain_sizes;
+  double nvlink_bytes_per_s = 0;
+  double nvlink_latency_s = 0;
+  // NICs of a node, spread evenly over its GPUs: more NICs than GPUs are bundled per GPU, fewer are
+  // shared by neighbouring GPUs. One must divide the other.
+  int nics_per_node = 0;
+  double nic_bytes_per_s = 0;  // one NIC
+  double nic_latency_s = 0;
+  // GPU <-> NIC path where it limits (PCIe, C2C); nothing: never binds.
+  std::optional<double> pcie_bytes_per_s;
+  double gpu_memory_bytes = 0;  // 0: not known
+  int site = 0;
+
+  friend bool operator==(const NodeGroupSpec&, const NodeGroupSpec&) = default;
+};
+
+struct WanSpec {
+  int site_a = 0;
+  int site_b = 1;
+  double bytes_per_s = 0;  // per direction
+  double latency_s = 0;
+
+  friend bool operator==(const WanSpec&, const WanSpec&) = default;
+};
+
+struct ClusterSpec {
+  std::vector<NodeGroupSpec> groups;  // ranks count through the groups in order, node by node
+  std::vector<FabricSpec> fabrics;    // one per site
+  std::vector<std::string> sites;     // names; at least one
+  std::vector<WanSpec> wans;
+
+  friend bool operator==(const ClusterSpec&, const ClusterSpec&) = default;
+};
+
+// The machines as one value: which GPU is where, and every link with its bandwidth.
+// Rank r is the r-th GPU. Each rank is in one node and one domain (perhaps alone).
+class Cluster {
+ public:
+  // Error(bad_input) if a count, size or rate is not positive or the parts do not add up.
+  explicit Cluster(ClusterSpec spec);
+
+  const ClusterSpec& spec() const { return spec_; }
+  int gpus() const { return static_cast<int>(node_of_.size()); }
+  int nodes() const { return nodes_; }
+  int domains() const { return static_cast<int>(domain_ranks_.size()); }
+  int sites() const { return static_cast<int>(spec_.sites.size()); }
+
+  NodeId node(Rank rank) const { return node_of_[rank.index()]; }
+  DomainId domain(Rank rank) const { return domain_of_[rank.index()]; }
+  SiteId site(Rank rank) const { return site_of_[rank.index()]; }
+  // The rank's NIC counted inside its node: rail-optimised, equal rails meet in one leaf.
+  int rail(Rank rank) const { return rail_of_[rank.index()]; }
+  std::span<const Rank> domain_ranks(DomainId domain) const {
+    return domain_ranks_[domain.index()];
+  }
+  const NodeGroupSpec& group(Rank rank) const;
+
+  std::span<const Link> links() const { return links_; }
+  const Link& link(LinkId id) const { return links_[id.index()]; }
+
+  // Ports. A rank alone in its domain has no NVLink ports; PCIe ports exist where PCIe limits.
+  std::optional<LinkId> nvlink_out(Rank rank) const;
+  std::optional<LinkId> nvlink_in(Rank rank) const;
+  std::optional<LinkId> pcie_out(Rank rank) const;
+  std::optional<LinkId> pcie_in(Rank rank) const;
+  LinkId nic_out(Rank rank) const;  // shared by all ranks with the same NIC or bundle
+  LinkId nic_in(Rank rank) const;
+  // Trunks and cores, where they can bind (oversubscription > 1) or add latency.
+  std::optional<LinkId> leaf_up(Rank rank) const;
+  std::optional<LinkId> leaf_down(Rank rank) const;
+  int leaf(Rank rank) const;  // -1 in a flat fabric
+  std::optional<LinkId> core(SiteId site) const;
+  std::optional<LinkId> wan(SiteId from, SiteId to) const;
+
+  friend bool operator==(const Cluster& a, const Cluster& b) { return a.spec_ == b.spec_; }
+
+ private:
+  void place_ranks();
+  void place_domains();
+  void add_ports();
+  void add_trunks();
+  void add_wans();
+  int add_link(std::string name, LinkKind kind, double bytes_per_s, double latency_s);
+
+  ClusterSpec spec_;
+  int nodes_ = 0;
+  std::vector<NodeId> node_of_;
+  std::vector<DomainId> domain_of_;
+  std::vector<SiteId> site_of_;
+  std::vector<int> rail_of_, group_of_, leaf_of_;
+  std::vector<std::vector<Rank>> domain_ranks_;
+  std::vector<Link> links_;
+  // Link numbers, -1 where there is none; indexed by rank, leaf, site or pair of sites.
+  std::vector<int> nvlink_out_, nvlink_in_, pcie_out_, pcie_in_, nic_out_, nic_in_;
+  std::vector<int> leaf_up_, leaf_down_, core_, wan_;
+};
+
+}  // namespace refit

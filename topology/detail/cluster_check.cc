@@ -1,0 +1,220 @@
+#include "topology/detail/cluster_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace refit::detail {
+namespace {
+
+using Fault = std::optional<ClusterFault>;
+using Part = ClusterFault::Part;
+
+// Where a check is, so that each check is one line.
+struct Place {
+  Part part = Part::cluster;
+  std::size_t index = 0;
+
+  ClusterFault fault(std::string key, std::string message) const {
+    return {part, index, std::move(key), std::move(message)};
+  }
+  Fault count(const char* key, std::int64_t value, std::int64_t most) const {
+    if (value >= 1 && value <= most) return {};
+    return fault(key, fmt::format("must be from 1 to {}, got {}", most, value));
+  }
+  Fault rate(const char* key, double bytes_per_s) const {
+    if (bytes_per_s > 0 && bytes_per_s <= kMostBytesPerSecond) return {};
+    return fault(key, fmt::format("must be more than 0 and at most {} bytes/s, got {}",
+                                  kMostBytesPerSecond, bytes_per_s));
+  }
+  Fault latency(const char* key, double seconds) const {
+    if (seconds >= 0 && std::isfinite(seconds)) return {};
+    return fault(key, fmt::format("must be finite and not negative, got {} s", seconds));
+  }
+};
+
+bool divides(int a, int b) { return b % a == 0; }
+
+Fault find_domain_fault(const NodeGroupSpec& group, const Place& place) {
+  const std::int64_t gpus = std::int64_t{group.nodes} * group.gpus_per_node;
+  if (!group.domain_sizes.empty()) {
+    std::int64_t sum = 0;
+    for (const int size : group.domain_sizes) {
+      if (size < 1)
+        return place.fault("domain_sizes", fmt::format("{} is not a size; use 1 or more", size));
+      sum += size;
+    }
+    if (sum == gpus) return {};
+    return place.fault("domain_sizes",
+                       fmt::format("the sizes add up to {}, the group has {} GPUs ({} nodes of {})",
+                                   sum, gpus, group.nodes, group.gpus_per_node));
+  }
+  if (Fault f = place.count("nvlink_domain_gpus", group.nvlink_domain_gpus, kMostGpus)) return f;
+  if (divides(group.nvlink_domain_gpus, group.gpus_per_node)) return {};
+  if (divides(group.gpus_per_node, group.nvlink_domain_gpus)) return {};
+  return place.fault("nvlink_domain_gpus",
+                     fmt::format("{} is neither a multiple nor a divisor of the {} GPUs of a node; "
+                                 "for uneven domains use domain_sizes",
+                                 group.nvlink_domain_gpus, group.gpus_per_node));
+}
+
+bool has_nvlink(const NodeGroupSpec& group) {
+  if (group.domain_sizes.empty()) return group.nvlink_domain_gpus > 1;
+  return std::any_of(group.domain_sizes.begin(), group.domain_sizes.end(),
+                     [](int size) { return size > 1; });
+}
+
+Fault find_group_fault(const NodeGroupSpec& group, const Place& place, std::size_t sites) {
+  if (Fault f = place.count("nodes", group.nodes, kMostGpus)) return f;
+  if (Fault f = place.count("gpus_per_node", group.gpus_per_node, kMostGpusPerNode)) return f;
+  if (Fault f = find_domain_fault(group, place)) return f;
+  if (has_nvlink(group)) {
+    if (Fault f = place.rate("nvlink_bandwidth", group.nvlink_bytes_per_s)) return f;
+  }
+  if (Fault f = place.latency("nvlink_latency", group.nvlink_latency_s)) return f;
+  if (Fault f = place.count("nics_per_node", group.nics_per_node, kMostNicsPerNode)) return f;
+  if (!divides(group.nics_per_node, group.gpus_per_node) &&
+      !divides(group.gpus_per_node, group.nics_per_node)) {
+    return place.fault("nics_per_node",
+                       fmt::format("{} NICs can't be spread evenly over {} GPUs; "
+                                   "use a multiple or a divisor of {}",
+                                   group.nics_per_node, group.gpus_per_node, group.gpus_per_node));
+  }
+  if (Fault f = place.rate("nic_bandwidth", group.nic_bytes_per_s)) return f;
+  if (Fault f = place.latency("nic_latency", group.nic_latency_s)) return f;
+  if (group.pcie_bytes_per_s) {
+    if (Fault f = place.rate("pcie_bandwidth", *group.pcie_bytes_per_s)) return f;
+  }
+  if (!(group.gpu_memory_bytes >= 0 && std::isfinite(group.gpu_memory_bytes))) {
+    return place.fault("gpu_memory", fmt::format("must be finite and not negative, got {} bytes",
+                                                 group.gpu_memory_bytes));
+  }
+  if (group.site < 0 || static_cast<std::size_t>(group.site) >= sites) {
+    return place.fault("site", fmt::format("there is no site {}; there are {}", group.site, sites));
+  }
+  return {};
+}
+
+Fault find_site_fault(const ClusterSpec& spec) {
+  const Place whole;
+  if (spec.sites.empty() || spec.sites.size() > kMostSites) {
+    return whole.fault("sites", fmt::format("there must be from 1 to {} sites, got {}", kMostSites,
+                                            spec.sites.size()));
+  }
+  std::set<std::string> seen;
+  for (std::size_t s = 0; s < spec.sites.size(); ++s) {
+    const Place place{Part::site, s};
+    if (spec.sites[s].empty()) return place.fault("name", "a site needs a name");
+    if (!seen.insert(spec.sites[s]).second) {
+      return place.fault("name", fmt::format("two sites are called '{}'", spec.sites[s]));
+    }
+  }
+  if (spec.fabrics.size() == spec.sites.size()) return {};
+  return whole.fault("fabric", fmt::format("there must be one fabric per site, got {} for {} sites",
+                                           spec.fabrics.size(), spec.sites.size()));
+}
+
+Fault find_fabric_fault(const FabricSpec& fabric, const Place& place) {
+  if (fabric.nodes_per_leaf < 0 || fabric.nodes_per_leaf > kMostGpus) {
+    return place.fault("nodes_per_leaf", fmt::format("must be from 0 (flat) to {}, got {}",
+                                                     kMostGpus, fabric.nodes_per_leaf));
+  }
+  if (fabric.rail_optimized && fabric.nodes_per_leaf == 0) {
+    return place.fault("rail_optimized", "a flat fabric has no rails; give nodes_per_leaf too");
+  }
+  if (!(fabric.oversubscription >= 1 && fabric.oversubscription <= kMostOversubscription)) {
+    return place.fault("oversubscription",
+                       fmt::format("must be from 1 to {}, got {}", kMostOversubscription,
+                                   fabric.oversubscription));
+  }
+  return place.latency("latency", fabric.latency_s);
+}
+
+Fault find_wan_fault(const ClusterSpec& spec) {
+  const int sites = static_cast<int>(spec.sites.size());
+  std::set<std::pair<int, int>> joined;
+  for (std::size_t w = 0; w < spec.wans.size(); ++w) {
+    const WanSpec& wan = spec.wans[w];
+    const Place place{Part::wan, w};
+    for (const int site : {wan.site_a, wan.site_b}) {
+      if (site < 0 || site >= sites) {
+        return place.fault("between",
+                           fmt::format("there is no site {}; there are {}", site, sites));
+      }
+    }
+    const std::string& a = spec.sites[static_cast<std::size_t>(wan.site_a)];
+    const std::string& b = spec.sites[static_cast<std::size_t>(wan.site_b)];
+    if (wan.site_a == wan.site_b) {
+      return place.fault("between",
+                         fmt::format("joins '{}' to itself; name two different sites", a));
+    }
+    if (!joined.insert(std::minmax({wan.site_a, wan.site_b})).second) {
+      return place.fault("between",
+                         fmt::format("'{}' and '{}' are already joined; write one link with the "
+                                     "bandwidth of both",
+                                     a, b));
+    }
+    if (Fault f = place.rate("bandwidth", wan.bytes_per_s)) return f;
+    if (Fault f = place.latency("latency", wan.latency_s)) return f;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<ClusterFault> find_fault(const ClusterSpec& spec) {
+  if (Fault f = find_site_fault(spec)) return f;
+  if (spec.groups.empty())
+    return ClusterFault{Part::cluster, 0, "groups", "a cluster needs at least one group of nodes"};
+
+  std::int64_t gpus = 0;
+  std::vector<bool> used(spec.sites.size());
+  for (std::size_t g = 0; g < spec.groups.size(); ++g) {
+    const NodeGroupSpec& group = spec.groups[g];
+    if (Fault f = find_group_fault(group, {Part::group, g}, spec.sites.size())) return f;
+    gpus += std::int64_t{group.nodes} * group.gpus_per_node;
+    if (gpus > kMostGpus) {
+      return ClusterFault{Part::group, g, "nodes",
+                          fmt::format("the cluster has {} GPUs up to here; at most {} are allowed",
+                                      gpus, kMostGpus)};
+    }
+    used[static_cast<std::size_t>(group.site)] = true;
+  }
+  for (std::size_t s = 0; s < spec.sites.size(); ++s) {
+    if (!used[s])
+      return ClusterFault{Part::site, s, "name",
+                          fmt::format("site '{}' has no nodes", spec.sites[s])};
+  }
+  for (std::size_t s = 0; s < spec.fabrics.size(); ++s) {
+    if (Fault f = find_fabric_fault(spec.fabrics[s], {Part::fabric, s})) return f;
+  }
+  return find_wan_fault(spec);
+}
+
+std::string describe(const ClusterFault& fault, const ClusterSpec& spec) {
+  const std::size_t i = fault.index;
+  std::string where = "cluster: ";
+  switch (fault.part) {
+    case Part::cluster:
+      break;
+    case Part::group:
+      where += fmt::format("group {} ({}): ", i, spec.groups[i].name);
+      break;
+    case Part::site:
+      where += fmt::format("site {}: ", i);
+      break;
+    case Part::fabric:
+      where += fmt::format("fabric of site '{}': ", spec.sites[i]);
+      break;
+    case Part::wan:
+      where += fmt::format("wan {}: ", i);
+      break;
+  }
+  if (!fault.key.empty()) where += fault.key + ": ";
+  return where + fault.message;
+}
+
+}  // namespace refit::detail

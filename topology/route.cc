@@ -1,0 +1,93 @@
+#include "topology/route.h"
+
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace refit {
+namespace {
+
+class Path {
+ public:
+  explicit Path(const Cluster& cluster, RouteKind kind) : cluster_(cluster) { route_.kind = kind; }
+
+  void add(std::optional<LinkId> link) {
+    if (!link) return;
+    route_.links.push_back(*link);
+    route_.latency_s += cluster_.link(*link).latency_s;
+  }
+  Route take() { return std::move(route_); }
+
+ private:
+  const Cluster& cluster_;
+  Route route_;
+};
+
+LinkId wan_between(const Cluster& cluster, Rank src, Rank dst) {
+  const SiteId from = cluster.site(src);
+  const SiteId to = cluster.site(dst);
+  if (const auto link = cluster.wan(from, to)) return *link;
+  throw Error(
+      ErrorCode::bad_input,
+      fmt::format(
+          "route from rank {} to rank {}: no wan link joins sites '{}' and '{}'; add one to "
+          "cluster.wan",
+          src.value, dst.value, cluster.spec().sites[from.index()],
+          cluster.spec().sites[to.index()]));
+}
+
+// What a transfer crosses between the NIC it leaves by and the NIC it arrives at.
+void add_fabric(const Cluster& cluster, Rank src, Rank dst, Path& path) {
+  if (cluster.site(src) != cluster.site(dst)) {
+    path.add(cluster.leaf_up(src));  // a site has leaves or a core, never both
+    path.add(cluster.core(cluster.site(src)));
+    path.add(wan_between(cluster, src, dst));
+    path.add(cluster.core(cluster.site(dst)));
+    path.add(cluster.leaf_down(dst));
+    return;
+  }
+  path.add(cluster.core(cluster.site(src)));
+  if (cluster.leaf(src) == cluster.leaf(dst)) return;  // turned round in the leaf, or flat
+  path.add(cluster.leaf_up(src));
+  path.add(cluster.leaf_down(dst));
+}
+
+}  // namespace
+
+RouteKind route_kind(const Cluster& cluster, Rank src, Rank dst) {
+  if (src == dst) return RouteKind::local;
+  if (cluster.domain(src) == cluster.domain(dst)) return RouteKind::nvlink;
+  // Without a PCIe rate there is nothing to compute a time from, so the bytes take the NICs.
+  if (cluster.node(src) == cluster.node(dst) && cluster.pcie_out(src)) return RouteKind::node;
+  return RouteKind::network;
+}
+
+Route route(const Cluster& cluster, Rank src, Rank dst) {
+  const RouteKind kind = route_kind(cluster, src, dst);
+  Path path(cluster, kind);
+  switch (kind) {
+    case RouteKind::local:
+      break;
+    case RouteKind::nvlink:
+      path.add(cluster.nvlink_out(src));
+      path.add(cluster.nvlink_in(dst));
+      break;
+    case RouteKind::node:
+      path.add(cluster.pcie_out(src));
+      path.add(cluster.pcie_in(dst));
+      break;
+    case RouteKind::network:
+      path.add(cluster.pcie_out(src));
+      path.add(cluster.nic_out(src));
+      add_fabric(cluster, src, dst, path);
+      path.add(cluster.nic_in(dst));
+      path.add(cluster.pcie_in(dst));
+      break;
+  }
+  return path.take();
+}
+
+}  // namespace refit

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include "topology/cluster.h"
+
+namespace refit {
+
+// Where a transfer between two ranks runs.
+enum class RouteKind {
+  local,    // a rank to itself: no link
+  nvlink,   // inside an NVLink domain
+  node,     // inside a node without NVLink between the two: PCIe
+  network,  // through NICs
+};
+
+struct Route {
+  RouteKind kind = RouteKind::local;
+  std::vector<LinkId> links;  // in the order a byte crosses them
+  double latency_s = 0;       // sum over the links
+};
+
+// The links a byte crosses from one rank to another. Error(bad_input) if no WAN link joins their
+// sites.
+Route route(const Cluster& cluster, Rank src, Rank dst);
+RouteKind route_kind(const Cluster& cluster, Rank src, Rank dst);
+
+}  // namespace refit
