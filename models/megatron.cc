@@ -28,6 +28,10 @@ void check_degree(const char* key, int degree, int gpus) {
   }
 }
 
+void check_stage_size(const char* key, int layers) {
+  if (layers < 0) refuse(fmt::format("{}: {} is no number of layers; use 0 or more", key, layers));
+}
+
 class Megatron : public Parallelism {
  public:
   Megatron(const ModelSpec& model, const MegatronOptions& options)
@@ -40,8 +44,9 @@ class Megatron : public Parallelism {
     check_degree("tensor", options.tensor, options.gpus);
     check_degree("pipeline", options.pipeline, options.gpus);
     const int stage = options.gpus / options.pipeline;
-    check_product("tensor x context", options.tensor * options.context, stage);
-    if (model.experts > 0) check_product("expert x expert_tensor", options.expert * etp, stage);
+    check_product("tensor x context", options.tensor, options.context, stage);
+    if (model.experts > 0) check_product("expert x expert_tensor", options.expert, etp, stage);
+    check_heads(model.heads, options.tensor);
     if (model.experts > 0 && model.experts % options.expert != 0) {
       refuse(fmt::format("expert: {} does not divide {} experts; Megatron needs equal shares",
                          options.expert, model.experts));
@@ -72,21 +77,23 @@ class Megatron : public Parallelism {
   }
 
   Layout layout(const TensorSpec& tensor, int stage, int members) const override {
-    const bool expert = tensor.role == Role::routed_expert;
+    const bool expert = on_expert_grid(tensor);
     const Mesh mesh = (expert ? expert_ : dense_).slice("pp", stage);
     std::vector<std::int64_t> shape{members};
     std::vector<Placement> placements(3);  // dp, cp, tp or edp, ep, etp
-    for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
-      const TensorDim& dim = tensor.dims[d];
-      shape.push_back(dim.size);
-      const int at = static_cast<int>(d) + 1;
-      if (dim.axis == Axis::expert) {
-        placements[1] = shard(at, Split::even());
-      } else if (dim.axis != Axis::none) {
-        placements[2] = shard(at, tensor_split(tensor, dim));
-      }
-    }
     try {
+      for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
+        const TensorDim& dim = tensor.dims[d];
+        shape.push_back(dim.size);
+        const int at = static_cast<int>(d) + 1;
+        if (dim.axis == Axis::expert) {
+          placements[1] = shard(at, Split::even());
+        } else if (dim.axis != Axis::none) {
+          placements[2] = shard(at, tensor_split(tensor, dim));
+        }
+      }
+      // A column-parallel matrix here, which generation engines mostly replicate: so no axis of its own.
+      if (tensor.part == "mtp_proj") placements[2] = shard(1, Split::even());
       return Layout(std::move(shape), mesh, std::move(placements));
     } catch (const Error& error) {
       refuse(fmt::format("{}: {} can't be cut by {} ranks: {}", expert ? "expert_tensor" : "tensor",
@@ -95,8 +102,9 @@ class Megatron : public Parallelism {
   }
 
  private:
-  void check_product(const char* key, int product, int stage) const {
-    if (product < 1 || stage % product != 0) {
+  void check_product(const char* key, int a, int b, int stage) const {
+    const std::int64_t product = std::int64_t{a} * b;
+    if (a < 1 || b < 1 || stage % product != 0) {
       refuse(fmt::format("{}: {} ranks do not divide the {} ranks of a pipeline stage ({} ranks / pipeline {})",
                          key, product, stage, options_.gpus, options_.pipeline));
     }
@@ -106,17 +114,24 @@ class Megatron : public Parallelism {
     if (dim.axis == Axis::vocab) {
       return Split::padded(round_up(dim.size, options_.vocab_divisible_by * options_.tensor));
     }
-    const bool in_fused_qkv = tensor.part == "q" || tensor.part == "k" || tensor.part == "v";
-    if (in_fused_qkv && heads_.kv_heads > 0 && tensor.role == Role::attention) return qkv_split(tensor);
+    const bool in_fused_qkv =
+        tensor.part == "q" || tensor.part == "k" || tensor.part == "v" || tensor.part == "qkv";
+    if (in_fused_qkv && heads_.kv_heads > 0 && tensor.role == Role::attention) return qkv_split(tensor, dim);
     return dim.blocks.empty() ? Split::even() : Split::blocks(dim.blocks);
   }
 
-  Split qkv_split(const TensorSpec& tensor) const {
-    if (heads_.kv_heads % options_.tensor == 0) return Split::even();
+  Split qkv_split(const TensorSpec& tensor, const TensorDim& dim) const {
+    if (heads_.kv_heads % options_.tensor == 0) {
+      return dim.blocks.empty() ? Split::even() : Split::blocks(dim.blocks);
+    }
     std::vector<IntervalSet> pieces;
     for (int t = 0; t < options_.tensor; ++t) {
       const QkvRows rows = megatron_qkv_rows(heads_, options_.tensor, t);
-      pieces.push_back(tensor.part == "q" ? rows.q : tensor.part == "k" ? rows.k : rows.v);
+      if (tensor.part == "qkv") {
+        pieces.push_back(stack({rows.q, rows.k, rows.v}, dim.blocks));
+      } else {
+        pieces.push_back(tensor.part == "q" ? rows.q : tensor.part == "k" ? rows.k : rows.v);
+      }
     }
     return Split::table(std::move(pieces));
   }
@@ -133,8 +148,15 @@ class Megatron : public Parallelism {
 
 std::vector<int> megatron_stage_layers(int layers, const MegatronOptions& options) {
   const int stages = options.pipeline;
+  if (stages < 1) refuse(fmt::format("pipeline: {} is not a degree; use 1 or more", stages));
   if (!options.stage_layers.empty()) {
-    const int sum = std::accumulate(options.stage_layers.begin(), options.stage_layers.end(), 0);
+    if (options.first_stage_layers || options.last_stage_layers) {
+      refuse("stage_layers: every stage is written out; leave out first_stage_layers and "
+             "last_stage_layers");
+    }
+    for (const int size : options.stage_layers) check_stage_size("stage_layers", size);
+    const std::int64_t sum = std::accumulate(options.stage_layers.begin(), options.stage_layers.end(),
+                                             std::int64_t{0});
     if (static_cast<int>(options.stage_layers.size()) != stages || sum != layers) {
       refuse(fmt::format("stage_layers: {} stages with {} layers are written out, but pipeline is {} and the "
                          "model has {} layers",
@@ -144,17 +166,24 @@ std::vector<int> megatron_stage_layers(int layers, const MegatronOptions& option
   }
   const int first = options.first_stage_layers.value_or(0);
   const int last = options.last_stage_layers.value_or(0);
+  check_stage_size("first_stage_layers", first);
+  check_stage_size("last_stage_layers", last);
   const int fixed = (options.first_stage_layers ? 1 : 0) + (options.last_stage_layers ? 1 : 0);
   const int middle = stages - fixed;
-  const int rest = layers - first - last;
-  if (middle < 0 || rest < 0 || (middle == 0 && rest != 0) || (middle > 0 && rest % middle != 0)) {
+  const std::int64_t rest = std::int64_t{layers} - first - last;
+  if (middle < 0 || rest < 0) {
+    refuse(fmt::format("pipeline: {} layers over {} stages can't have {} in the first and {} in the last; "
+                       "set only what fits",
+                       layers, stages, first, last));
+  }
+  if ((middle == 0 && rest != 0) || (middle > 0 && rest % middle != 0)) {
     refuse(fmt::format("pipeline: {} layers{} do not divide evenly over {} stages; set "
                        "first_stage_layers and last_stage_layers so that the rest does",
                        rest, fixed > 0 ? " that are left for the middle" : "", middle));
   }
   std::vector<int> sizes;
   if (options.first_stage_layers) sizes.push_back(first);
-  for (int s = 0; s < middle; ++s) sizes.push_back(rest / middle);
+  for (int s = 0; s < middle; ++s) sizes.push_back(static_cast<int>(rest / middle));
   if (options.last_stage_layers) sizes.push_back(last);
   return sizes;
 }

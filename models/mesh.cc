@@ -71,10 +71,11 @@ Mesh::Mesh(std::vector<Rank> ranks, std::vector<MeshAxis> axes)
 
 Mesh Mesh::row_major(Rank first, std::vector<std::pair<std::string, int>> axes) {
   std::vector<MeshAxis> with_strides;
-  int stride = 1;
+  std::int64_t stride = 1;
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-    with_strides.push_back({axis->first, axis->second, stride});
-    stride *= std::max(axis->second, 1);
+    with_strides.push_back({axis->first, axis->second, static_cast<int>(stride)});
+    // Sizes that are too large are refused below; until then the stride must not overflow.
+    stride = std::min(stride * std::max(axis->second, 1), kMostRanks);
   }
   std::reverse(with_strides.begin(), with_strides.end());
   return Mesh(first, std::move(with_strides));

@@ -30,6 +30,14 @@ class Parallelism {
   virtual const std::vector<int>& stage_layers() const = 0;
 };
 
+// Whether a tensor is divided among the ranks as experts are: their matrices, and what a model keeps
+// per expert under another role.
+bool on_expert_grid(const TensorSpec& tensor);
+
+// Error(bad_input) if `tensor` ranks can't share whole query heads evenly, or their number and that of
+// key/value heads are no multiples of each other. Rows may divide where heads do not.
+void check_heads(const HeadGroups& heads, int tensor);
+
 // Megatron-Core. Two grids over the same ranks, fastest axis last:
 //   dense:   pp, dp, cp, tp          (cp and dp hold copies)
 //   experts: pp, edp, ep, etp

@@ -49,6 +49,17 @@ IntervalSet intersect(const IntervalSet& a, const IntervalSet& b) {
   return IntervalSet::of(std::move(common));
 }
 
+IntervalSet stack(const std::vector<IntervalSet>& sets, const std::vector<std::int64_t>& lengths) {
+  REFIT_CHECK(sets.size() == lengths.size());
+  std::vector<Interval> rows;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    for (const Interval& part : sets[i].intervals()) rows.push_back({begin + part.begin, begin + part.end});
+    begin += lengths[i];
+  }
+  return IntervalSet::of(std::move(rows));
+}
+
 std::int64_t elements(const Region& region) {
   std::int64_t product = 1;
   for (const Interval& side : region) product *= side.size();

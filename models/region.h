@@ -37,6 +37,10 @@ class IntervalSet {
 
 IntervalSet intersect(const IntervalSet& a, const IntervalSet& b);
 
+// Blocks of `lengths` rows laid one behind the other: rows `sets[i]` of block i, which count from 0 in
+// each block, as rows of the whole.
+IntervalSet stack(const std::vector<IntervalSet>& sets, const std::vector<std::int64_t>& lengths);
+
 // A box of elements in the coordinates of one tensor: one interval per dim, none empty.
 using Region = std::vector<Interval>;
 

@@ -46,6 +46,7 @@ Split Split::padded(std::int64_t total) {
 }
 
 Split Split::blocks(std::vector<std::int64_t> lengths) {
+  REFIT_CHECK(std::none_of(lengths.begin(), lengths.end(), [](std::int64_t l) { return l < 0; }));
   Split split;
   split.kind_ = Kind::blocks;
   split.lengths_ = std::move(lengths);
@@ -83,7 +84,11 @@ IntervalSet Split::piece(std::int64_t length, int n, int i) const {
     case Kind::even:
       return even_piece(length, n, i, "a dim");
     case Kind::padded: {
-      if (number_ % n != 0 || number_ < length) {
+      if (number_ < length) {
+        refuse(fmt::format("{} rows do not fit in {} padded rows; pad to {} or more", length, number_,
+                           length));
+      }
+      if (number_ % n != 0) {
         refuse(fmt::format("{} rows padded to {} do not divide evenly into {}; pad to a multiple of {}",
                            length, number_, n, n));
       }
@@ -91,19 +96,16 @@ IntervalSet Split::piece(std::int64_t length, int n, int i) const {
       return Interval{std::min(length, i * each), std::min(length, (i + 1) * each)};
     }
     case Kind::blocks: {
-      std::vector<Interval> parts;
-      std::int64_t begin = 0;
+      std::vector<IntervalSet> parts;
+      std::int64_t sum = 0;
       for (const std::int64_t block : lengths_) {
-        const IntervalSet part = even_piece(block, n, i, "a block");
-        for (const Interval& rows : part.intervals()) {
-          parts.push_back({begin + rows.begin, begin + rows.end});
-        }
-        begin += block;
+        parts.push_back(even_piece(block, n, i, "a block"));
+        sum += block;
       }
-      if (begin != length) {
-        refuse(fmt::format("blocks sum to {} rows but the dim has {}; make them equal", begin, length));
+      if (sum != length) {
+        refuse(fmt::format("blocks sum to {} rows but the dim has {}; make them equal", sum, length));
       }
-      return IntervalSet::of(std::move(parts));
+      return stack(parts, lengths_);
     }
     case Kind::shared: {
       if (n % number_ != 0) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "models/parallelism.h"
 
@@ -10,6 +11,17 @@ namespace {
 
 constexpr std::int64_t kVocabMultiple = 64;  // vLLM pads the vocabulary to this
 
+std::int64_t engine_ranks(const VllmOptions& options) {
+  const std::pair<const char*, int> degrees[] = {
+      {"tensor", options.tensor}, {"pipeline", options.pipeline}, {"data", options.data}};
+  std::int64_t product = 1;
+  for (const auto& [key, degree] : degrees) {
+    if (degree < 1) refuse(fmt::format("{}: {} is not a degree; use 1 or more", key, degree));
+    product *= degree;
+  }
+  return product;
+}
+
 class Vllm : public Parallelism {
  public:
   Vllm(const ModelSpec& model, const VllmOptions& options)
@@ -17,12 +29,13 @@ class Vllm : public Parallelism {
         heads_(model.heads),
         stage_layers_(vllm_stage_layers(model.layers, options.pipeline)),
         mesh_(Rank{}, {}) {
-    const int engine = options.tensor * options.pipeline * options.data;
-    if (engine < 1 || options.gpus % engine != 0) {
+    const std::int64_t engine = engine_ranks(options);
+    if (options.gpus % engine != 0) {
       refuse(fmt::format("tensor x pipeline x data: an engine of {} ranks does not divide {} ranks", engine,
                          options.gpus));
     }
-    mesh_ = Mesh::row_major(options.first, {{"engine", options.gpus / engine},
+    check_heads(model.heads, options.tensor);
+    mesh_ = Mesh::row_major(options.first, {{"engine", static_cast<int>(options.gpus / engine)},
                                             {"dp", options.data},
                                             {"pp", options.pipeline},
                                             {"tp", options.tensor}});
@@ -43,7 +56,7 @@ class Vllm : public Parallelism {
   }
 
   Layout layout(const TensorSpec& tensor, int stage, int members) const override {
-    const bool expert = tensor.role == Role::routed_expert;
+    const bool expert = on_expert_grid(tensor);
     const Mesh ranks = mesh_.slice("pp", stage);
     // Experts see data x tensor ranks of an engine as one axis, data outermost.
     const int engines = mesh_.axes()[0].size;
@@ -81,7 +94,27 @@ class Vllm : public Parallelism {
         heads_.kv_heads < options_.tensor) {
       return Split::shared(heads_.kv_heads);
     }
+    if (tensor.part == "qkv" && tensor.role == Role::attention && heads_.kv_heads > 0 &&
+        heads_.kv_heads < options_.tensor) {
+      return fused_qkv_split(dim);
+    }
     return dim.blocks.empty() ? Split::even() : Split::blocks(dim.blocks);
+  }
+
+  // [q; k; v] in one checkpoint tensor, with key and value heads shared.
+  Split fused_qkv_split(const TensorDim& dim) const {
+    const int n = options_.tensor;
+    const Split splits[] = {Split::even(), Split::shared(heads_.kv_heads), Split::shared(heads_.kv_heads)};
+    REFIT_CHECK(dim.blocks.size() == std::size(splits));
+    std::vector<IntervalSet> pieces;
+    for (int i = 0; i < n; ++i) {
+      std::vector<IntervalSet> parts;
+      for (std::size_t b = 0; b < dim.blocks.size(); ++b) {
+        parts.push_back(splits[b].piece(dim.blocks[b], n, i));
+      }
+      pieces.push_back(stack(parts, dim.blocks));
+    }
+    return Split::table(std::move(pieces));
   }
 
   VllmOptions options_;

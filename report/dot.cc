@@ -9,7 +9,8 @@
 #include <memory>
 #include <new>
 #include <set>
-#include <tuple>
+#include <span>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,27 +31,57 @@ constexpr double kWidestEdge = 6;
 char* c(const char* text) { return const_cast<char*>(text); }
 char* c(const std::string& text) { return const_cast<char*>(text.c_str()); }
 
-// How cgraph numbers the objects of a graph. Left to itself it takes addresses, and the boxes of
-// equal graphs are then written in different orders; ours counts, and leaves names to the library.
-struct Counting {
-  static void* open(Agraph_t*, Agdisc_t*) { return new IDTYPE(0); }
-  static long map(void* state, int, char* name, IDTYPE* id, int create) {
-    if (name != nullptr || create == 0) return 0;
-    *id = ++*static_cast<IDTYPE*>(state);
+// How cgraph numbers and names the objects of a graph. Left to itself it takes addresses for
+// numbers, and the boxes of equal graphs are then written in different orders; this counts.
+class Numbering {
+ public:
+  static Agiddisc_t* discipline() {
+    static Agiddisc_t discipline = {open, map, alloc, free, print, close, idregister};
+    return &discipline;
+  }
+
+ private:
+  // Edges have no name: they are only counted.
+  IDTYPE next(int kind, const char* name) {
+    ++count_;
+    if (name != nullptr) {
+      id_of_[{kind, name}] = count_;
+      name_of_[count_] = name;
+    }
+    return count_;
+  }
+
+  static void* open(Agraph_t*, Agdisc_t*) { return new Numbering; }
+  static void close(void* state) { delete static_cast<Numbering*>(state); }
+  static long map(void* state, int kind, char* name, IDTYPE* id, int create) {
+    auto& self = *static_cast<Numbering*>(state);
+    if (name != nullptr) {
+      const auto known = self.id_of_.find({kind, name});
+      if (known != self.id_of_.end()) {
+        *id = known->second;
+        return 1;
+      }
+    }
+    if (create == 0) return 0;
+    *id = self.next(kind, name);
     return 1;
+  }
+  static char* print(void* state, int, IDTYPE id) {
+    auto& self = *static_cast<Numbering*>(state);
+    const auto known = self.name_of_.find(id);
+    return known == self.name_of_.end() ? nullptr : known->second.data();
   }
   static long alloc(void*, int, IDTYPE) { return 0; }
   static void free(void*, int, IDTYPE) {}
-  static char* print(void*, int, IDTYPE) { return nullptr; }
-  static void close(void* state) { delete static_cast<IDTYPE*>(state); }
   static void idregister(void*, int, void*) {}
+
+  IDTYPE count_ = 0;
+  std::map<std::pair<int, std::string>, IDTYPE> id_of_;
+  std::map<IDTYPE, std::string> name_of_;
 };
 
 Agraph_t* open_graph(const std::string& name) {
-  static Agiddisc_t numbering = {Counting::open,      Counting::map,   Counting::alloc,
-                                 Counting::free,      Counting::print, Counting::close,
-                                 Counting::idregister};
-  Agdisc_t disciplines = {nullptr, &numbering, nullptr};  // null: the library's own
+  Agdisc_t disciplines = {nullptr, Numbering::discipline(), nullptr};  // null: the library's own
   return agopen(c(name), Agdirected, &disciplines);
 }
 

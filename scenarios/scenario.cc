@@ -24,6 +24,17 @@ bool looks_like_path(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".yaml");
 }
 
+// The file that a key names; it must be there.
+std::string file_of(const YamlNode& node, const std::string& scenario_path) {
+  const std::string path = beside(scenario_path, node.text());
+  std::error_code ignored;  // a path that can't be looked at is not there for us
+  if (!std::filesystem::exists(path, ignored)) {
+    node.fail(
+        fmt::format("there is no file {}; paths are relative to the scenario's folder", path));
+  }
+  return path;
+}
+
 Cluster make_cluster(const YamlNode& node) {
   ClusterSpec spec = read_cluster(node);
   try {
@@ -50,7 +61,7 @@ ModelSpec read_model(const YamlNode& node, const std::string& scenario_path) {
     }
   }
   const std::string text = name.text();
-  if (looks_like_path(text)) return load_hf_config(beside(scenario_path, text), options);
+  if (looks_like_path(text)) return load_hf_config(file_of(name, scenario_path), options);
   try {
     return catalog_model(text, options);
   } catch (const Error& error) {
@@ -58,51 +69,11 @@ ModelSpec read_model(const YamlNode& node, const std::string& scenario_path) {
   }
 }
 
-Policy read_policy(const YamlNode& node) {
-  Policy policy;
-  policy.name = "policy";
-  const auto strategy = [](const YamlNode& value) {
-    return value.one_of<Strategy>({{"gather_broadcast", Strategy::gather_broadcast},
-                                   {"direct", Strategy::direct},
-                                   {"reshard", Strategy::reshard}});
-  };
-  for (const auto& [key, value] : node.entries()) {
-    if (key == "rest") {
-      policy.rest = strategy(value);
-      continue;
-    }
-    try {
-      policy.roles[parse_role(key)] = strategy(value);
-    } catch (const Error& error) {
-      if (std::string_view(error.what()).find(value.path()) != std::string_view::npos) throw;
-      value.fail(error.what());
-    }
-  }
-  return policy;
-}
-
-void read_plan(const YamlNode& node, Scenario& scenario) {
-  node.allow_only({"chunks", "streams", "balance", "injected_domains", "bucket", "buffers", "policy"});
-  PlanOptions& plan = scenario.plan;
-  if (const auto v = node.find("chunks")) plan.chunks = static_cast<int>(v->integer(1, 4096));
-  if (const auto v = node.find("streams")) plan.streams = static_cast<int>(v->integer(1, 64));
-  if (const auto v = node.find("balance")) {
-    plan.balance = v->one_of<ReplicaBalance>(
-        {{"node_aware", ReplicaBalance::node_aware}, {"uniform", ReplicaBalance::uniform}});
-  }
-  if (const auto v = node.find("injected_domains")) plan.injected_domains = static_cast<int>(v->integer(0, 1'000'000));
-  if (const auto v = node.find("bucket")) {
-    plan.bucket_bytes = v->bytes();
-    if (plan.bucket_bytes < 1) v->fail("a bucket holds at least 1 B");
-  }
-  if (const auto v = node.find("buffers")) plan.buffers = static_cast<int>(v->integer(1, 64));
-  if (const auto v = node.find("policy")) scenario.policy = read_policy(*v);
-}
-
 NetworkModel read_model_of_network(const YamlNode& node, const std::string& scenario_path) {
   if (node.is_map()) return read_network_model(node);
   const std::string text = node.text();
-  if (looks_like_path(text)) return read_network_model(YamlNode::parse_file(beside(scenario_path, text)));
+  if (looks_like_path(text))
+    return read_network_model(YamlNode::parse_file(file_of(node, scenario_path)));
   try {
     return catalog_network_model(text);
   } catch (const Error& error) {
@@ -110,33 +81,59 @@ NetworkModel read_model_of_network(const YamlNode& node, const std::string& scen
   }
 }
 
+// Either `tensors`, or `model` with `training` and `generation`.
+void read_refit(const YamlNode& root, const std::string& path, Scenario& scenario) {
+  const int gpus = scenario.cluster.gpus();
+  if (const auto tensors = root.find("tensors")) {
+    for (const char* other : {"model", "training", "generation"}) {
+      if (const auto v = root.find(other)) {
+        v->fail("a scenario has either `tensors`, or `model` with its two sides");
+      }
+    }
+    scenario.refit = detail::read_tensors(*tensors, gpus);
+    return;
+  }
+  if (!root.find("model"))
+    root.fail("missing key 'model'; or write the layouts out under 'tensors'");
+  scenario.model = read_model(root.at("model"), path);
+  const YamlNode training_node = root.at("training");
+  const YamlNode generation_node = root.at("generation");
+  const auto training = detail::read_engine(training_node, *scenario.model, 0, gpus);
+  const auto first = training_node.find("first_gpu");
+  const int next_gpu = (first ? static_cast<int>(first->integer(0, gpus)) : 0) + training->gpus();
+  const auto generation = detail::read_engine(generation_node, *scenario.model, next_gpu, gpus);
+  scenario.refit = detail::refit_of(*scenario.model, *training, training_node, *generation,
+                                    generation_node, gpus);
+}
+
 Scenario read(const YamlNode& root, std::string text, const std::string& path) {
-  root.allow_only({"scenario", "description", "assumptions", "cluster", "model", "training", "generation", "tensors",
-                   "plan", "network_model"});
-  Scenario scenario{root.at("scenario").text(), path, std::move(text), {}, {}, make_cluster(root.at("cluster")),
-                    std::nullopt, {}, std::nullopt, {},
+  root.allow_only({"scenario", "description", "assumptions", "cluster", "model", "training",
+                   "generation", "tensors", "plan", "network_model"});
+  Scenario scenario{root.at("scenario").text(),
+                    path,
+                    std::move(text),
+                    {},
+                    {},
+                    make_cluster(root.at("cluster")),
+                    std::nullopt,
+                    {},
+                    std::nullopt,
+                    {},
                     catalog_network_model(catalog_network_models().front())};
   if (const auto v = root.find("description")) scenario.description = v->text();
   if (const auto v = root.find("assumptions")) {
     for (const YamlNode& item : v->items()) scenario.assumptions.push_back(item.text());
   }
-  if (const auto v = root.find("plan")) read_plan(*v, scenario);
-  if (const auto v = root.find("network_model")) scenario.network_model = read_model_of_network(*v, path);
-
-  const int gpus = scenario.cluster.gpus();
-  if (const auto tensors = root.find("tensors")) {
-    for (const char* other : {"model", "training", "generation"}) {
-      if (const auto v = root.find(other)) v->fail("a scenario has either `tensors`, or `model` with its two sides");
-    }
-    scenario.refit = detail::read_tensors(*tensors, gpus);
-    return scenario;
+  if (const auto v = root.find("plan")) {
+    detail::PlanPart part = detail::read_plan(*v);
+    scenario.plan = part.options;
+    scenario.policy = std::move(part.policy);
   }
-  scenario.model = read_model(root.at("model"), path);
-  const YamlNode training_node = root.at("training");
-  const YamlNode generation_node = root.at("generation");
-  const auto training = detail::read_engine(training_node, *scenario.model, 0, gpus);
-  const auto generation = detail::read_engine(generation_node, *scenario.model, training->gpus(), gpus);
-  scenario.refit = detail::refit_of(*scenario.model, *training, training_node, *generation, generation_node, gpus);
+  if (const auto v = root.find("network_model")) {
+    scenario.network_model = read_model_of_network(*v, path);
+  }
+  read_refit(root, path, scenario);
+  detail::check_buckets(root, scenario.plan, scenario.refit);
   return scenario;
 }
 

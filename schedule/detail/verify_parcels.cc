@@ -26,7 +26,8 @@ struct Shard {
 std::vector<Shard> distinct_shards(const Layout& layout) {
   // Ranks that differ only in axes that cut nothing hold the same shard.
   std::vector<DimPieces> pieces;
-  for (int d = 0; d < static_cast<int>(layout.shape().size()); ++d) pieces.push_back(layout.dim_pieces(d));
+  for (int d = 0; d < static_cast<int>(layout.shape().size()); ++d)
+    pieces.push_back(layout.dim_pieces(d));
   std::map<std::vector<int>, std::size_t> shard_at;
   std::vector<Shard> shards;
   for (int i = 0; i < layout.mesh().size(); ++i) {
@@ -70,6 +71,22 @@ Overlap overlap(const Region& region, const Shard& shard) {
   return result;
 }
 
+// What is wrong with a list of ranks that is not the `right` one.
+std::string list_fault(const std::vector<Rank>& listed, const std::vector<Rank>& right,
+                       const char* word, const char* side) {
+  for (const Rank rank : listed) {
+    if (std::binary_search(right.begin(), right.end(), rank)) continue;
+    return fmt::format("names rank {} among its {}, but that rank's {} shard lacks its content",
+                       rank.value, word, side);
+  }
+  for (const Rank rank : right) {
+    if (std::find(listed.begin(), listed.end(), rank) != listed.end()) continue;
+    return fmt::format("leaves rank {} out of its {}, but that rank's {} shard has its content",
+                       rank.value, word, side);
+  }
+  return fmt::format("lists its {} out of order; they ascend, each once", word);
+}
+
 class ClassCheck {
  public:
   ClassCheck(const TensorClass& tensor_class, const std::vector<Held>& held, Diagnostics& findings)
@@ -96,7 +113,9 @@ class ClassCheck {
         const Interval side = (*h.region)[d];
         fits = 0 <= side.begin && side.begin < side.end && side.end <= class_.shape()[d];
       }
-      if (!fits) return report(fmt::format("a fragment of parcel {} does not fit the tensor's shape", h.parcel_id));
+      if (!fits)
+        return report(
+            fmt::format("a fragment of parcel {} does not fit the tensor's shape", h.parcel_id));
     }
   }
 
@@ -117,21 +136,26 @@ class ClassCheck {
         dim = d;
       }
     }
-    std::vector<const Region*> regions;
-    for (const Held& h : held_) regions.push_back(h.region);
-    std::sort(regions.begin(), regions.end(),
-              [dim](const Region* a, const Region* b) { return (*a)[dim].begin < (*b)[dim].begin; });
-    std::vector<const Region*> open;
-    for (const Region* region : regions) {
-      std::erase_if(open, [&](const Region* o) { return (*o)[dim].end <= (*region)[dim].begin; });
-      for (const Region* other : open) {
-        if (intersect(*region, *other)) return report("two fragments hold the same elements");
+    std::vector<const Held*> sorted;
+    for (const Held& h : held_) sorted.push_back(&h);
+    const auto side = [dim](const Held* h) { return (*h->region)[dim]; };
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](const Held* a, const Held* b) { return side(a).begin < side(b).begin; });
+    std::vector<const Held*> open;
+    for (const Held* held : sorted) {
+      std::erase_if(open, [&](const Held* o) { return side(o).end <= side(held).begin; });
+      for (const Held* other : open) {
+        if (!intersect(*held->region, *other->region)) continue;
+        return report(fmt::format("fragments of parcels {} and {} hold the same elements",
+                                  std::min(held->parcel_id, other->parcel_id),
+                                  std::max(held->parcel_id, other->parcel_id)));
       }
-      open.push_back(region);
+      open.push_back(held);
     }
   }
 
-  void check_side(const Layout& layout, std::vector<Rank> Parcel::*listed, const char* word, const char* side) {
+  void check_side(const Layout& layout, std::vector<Rank> Parcel::*listed, const char* word,
+                  const char* side) {
     const std::vector<Shard> shards = distinct_shards(layout);
     std::map<std::vector<std::size_t>, std::vector<Rank>> ranks_of;
     std::vector<std::size_t> holders;
@@ -141,20 +165,22 @@ class ClassCheck {
         const Overlap how = overlap(*h.region, shards[s]);
         if (how == Overlap::whole) holders.push_back(s);
         if (how == Overlap::part) {
-          return report(fmt::format("a fragment of parcel {} lies partly inside the {} shard of rank {}", h.parcel_id,
-                                    side, shards[s].ranks.front().value));
+          return report(
+              fmt::format("a fragment of parcel {} lies partly inside the {} shard of rank {}",
+                          h.parcel_id, side, shards[s].ranks.front().value));
         }
       }
       auto found = ranks_of.find(holders);
       if (found == ranks_of.end()) {
         std::vector<Rank> ranks;
-        for (const std::size_t s : holders) ranks.insert(ranks.end(), shards[s].ranks.begin(), shards[s].ranks.end());
+        for (const std::size_t s : holders)
+          ranks.insert(ranks.end(), shards[s].ranks.begin(), shards[s].ranks.end());
         std::sort(ranks.begin(), ranks.end());
         found = ranks_of.emplace(holders, std::move(ranks)).first;
       }
       if (h.parcel->*listed != found->second) {
-        return report(fmt::format("parcel {} names {} {}, but {} ranks hold its content in the {} layout", h.parcel_id,
-                                  (h.parcel->*listed).size(), word, found->second.size(), side));
+        return report(fmt::format("parcel {} {}", h.parcel_id,
+                                  list_fault(h.parcel->*listed, found->second, word, side)));
       }
     }
   }
@@ -175,9 +201,9 @@ Diagnostics verify_parcels(const Schedule& schedule, const Refit& refit) {
     std::int64_t bytes = 0;
     for (const Fragment& fragment : parcel.fragments) {
       if (fragment.tensor_class.value < 0 || fragment.tensor_class.index() >= held.size()) {
-        findings.push_back({fmt::format("parcel {}", p),
-                            fmt::format("names tensor class {}; there are {}", fragment.tensor_class.value,
-                                        held.size())});
+        findings.push_back(
+            {fmt::format("parcel {}", p), fmt::format("names tensor class {}; there are {}",
+                                                      fragment.tensor_class.value, held.size())});
         return findings;
       }
       bytes += bytes_of(refit, fragment);
@@ -185,8 +211,8 @@ Diagnostics verify_parcels(const Schedule& schedule, const Refit& refit) {
     }
     if (bytes != parcel.bytes || parcel.chunks < 1) {
       findings.push_back({fmt::format("parcel {}", p),
-                          fmt::format("says {} bytes in {} chunks, but its fragments hold {}", parcel.bytes,
-                                      parcel.chunks, bytes)});
+                          fmt::format("says {} bytes in {} chunks, but its fragments hold {}",
+                                      parcel.bytes, parcel.chunks, bytes)});
       return findings;
     }
   }

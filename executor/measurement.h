@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "executor/rank_memory.h"
+#include "schedule/timeline.h"
+
+namespace refit {
+
+// One refit that was run: the time of the slowest rank, from a common start.
+struct Iteration {
+  double seconds = 0;
+  Rank slowest;
+  std::int64_t wrong_bytes = 0;
+};
+
+// What a run of a schedule measured, and where.
+struct Measurement {
+  std::string transport;                // "inproc", "tcp", …
+  int ranks = 0;
+  std::vector<Iteration> iterations;    // without warm-up
+  std::int64_t wrong_bytes = 0;         // over all iterations and warm-ups
+  std::vector<WrongByte> wrong_examples;
+  Timeline timeline;                    // of the last iteration: earliest start and latest end over ranks
+  std::int64_t largest_rank_bytes = 0;  // sent or received by one rank: the size of nccl-tests' algbw
+  double cpu_s = 0;                     // of all ranks, over the timed iterations
+  std::vector<std::pair<std::string, std::string>> environment;
+
+  double minimum_s() const;
+  double median_s() const;
+  double maximum_s() const;
+};
+
+// Earliest start and latest end of every op over ranks.
+void merge_timeline(const Timeline& of_rank, Timeline& merged);
+
+}  // namespace refit

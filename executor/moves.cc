@@ -1,0 +1,212 @@
+#include "executor/moves.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/check.h"
+
+namespace refit {
+namespace {
+
+constexpr std::uint32_t kHasIt = static_cast<std::uint32_t>(-1);  // held from the start, no move brings it
+
+class Writer {
+ public:
+  Writer(const Schedule& schedule, const Refit& refit, const Cluster& cluster, const MoveOptions& options)
+      : schedule_(schedule), refit_(refit), cluster_(cluster), options_(options) {}
+
+  Moves write() {
+    for (std::size_t id = 0; id < schedule_.ops.size(); ++id) {
+      result_.first_of_op.push_back(static_cast<std::uint32_t>(result_.moves.size()));
+      op_ = OpId(static_cast<std::int64_t>(id));
+      const Op& op = schedule_.ops[id];
+      switch (op.kind) {
+        case OpKind::transfer: add(op.src, op.dst, 0, op.bytes, {}); break;
+        case OpKind::broadcast: broadcast(op); break;
+        case OpKind::all_gather: all_gather(op); break;
+        case OpKind::barrier: barrier(op); break;
+        case OpKind::compute: break;
+      }
+    }
+    result_.first_of_op.push_back(static_cast<std::uint32_t>(result_.moves.size()));
+    return std::move(result_);
+  }
+
+ private:
+  std::uint32_t add(Rank src, Rank dst, std::int64_t begin, std::int64_t end, std::vector<std::uint32_t> after) {
+    Move move;
+    move.op = op_;
+    move.src = src;
+    move.dst = dst;
+    move.begin = begin;
+    move.end = end;
+    move.after_begin = static_cast<std::uint32_t>(result_.after.size());
+    result_.after.insert(result_.after.end(), after.begin(), after.end());
+    move.after_end = static_cast<std::uint32_t>(result_.after.size());
+    result_.moves.push_back(move);
+    return static_cast<std::uint32_t>(result_.moves.size()) - 1;
+  }
+
+  // Sends on what `arrived` says that src got; notes that dst has it now.
+  void forward(Rank src, Rank dst, std::int64_t begin, std::int64_t end, std::map<Rank, std::uint32_t>& arrived) {
+    const std::uint32_t brought = arrived.at(src);
+    arrived[dst] = add(src, dst, begin, end, brought == kHasIt ? std::vector<std::uint32_t>{} : std::vector{brought});
+  }
+
+  std::vector<std::vector<Rank>> domains_of(std::span<const Rank> ranks, Rank first) const {
+    std::vector<std::vector<Rank>> domains;
+    std::map<DomainId, std::size_t> at;
+    const auto put = [&](Rank rank) {
+      const auto [it, is_new] = at.try_emplace(cluster_.domain(rank), domains.size());
+      if (is_new) domains.emplace_back();
+      domains[it->second].push_back(rank);
+    };
+    put(first);
+    for (const Rank rank : ranks) {
+      if (rank != first) put(rank);
+    }
+    return domains;
+  }
+
+  // Round the domain from the member that has the piece first: each hands it to the next.
+  void round_domain(const std::vector<Rank>& members, std::size_t entry, std::int64_t begin, std::int64_t end,
+                    std::map<Rank, std::uint32_t>& arrived) {
+    for (std::size_t k = 1; k < members.size(); ++k) {
+      const Rank from = members[(entry + k - 1) % members.size()];
+      const Rank to = members[(entry + k) % members.size()];
+      if (!arrived.contains(to)) forward(from, to, begin, end, arrived);
+    }
+  }
+
+  void broadcast(const Op& op) {
+    const Group& group = schedule_.groups[op.group.index()];
+    const auto domains = domains_of(group.ranks, op.src);
+    std::size_t widest = 1;
+    for (const auto& domain : domains) widest = std::max(widest, domain.size());
+    const auto width = static_cast<std::int64_t>(widest);
+    // Equal numbers of pieces on every NIC of the widest domain.
+    const std::int64_t pieces = (std::max(op.bytes / options_.piece_bytes, width) + width - 1) / width * width;
+    for (std::int64_t p = 0; p < pieces; ++p) {
+      const std::int64_t begin = op.bytes * p / pieces;
+      const std::int64_t end = op.bytes * (p + 1) / pieces;
+      if (begin == end) continue;
+      std::map<Rank, std::uint32_t> arrived{{op.src, kHasIt}};
+      round_domain(domains.front(), 0, begin, end, arrived);
+      for (std::size_t d = 1; d < domains.size(); ++d) {
+        const auto& from = domains[d - 1];
+        const auto& to = domains[d];
+        const auto pair = static_cast<std::size_t>(p) % std::max(from.size(), to.size());
+        const std::size_t entry = pair % to.size();
+        forward(from[pair % from.size()], to[entry], begin, end, arrived);
+        round_domain(to, entry, begin, end, arrived);
+      }
+    }
+  }
+
+  // A run of the content with the same owners in the group.
+  struct Segment {
+    std::int64_t begin = 0, end = 0;
+    std::size_t home_row = 0;
+    std::vector<std::size_t> columns;  // of the home row, that own it
+  };
+
+  std::vector<Segment> segments_of(const Op& op, const Group& group) const {
+    const auto width = static_cast<std::size_t>(group.width);
+    std::vector<Segment> segments;
+    std::int64_t offset = 0;
+    for (const ParcelId id : schedule_.cargos[op.cargo.index()].parcels) {
+      const Parcel& parcel = schedule_.parcels[id.index()];
+      std::int64_t bytes = 0;
+      for (int c = op.chunk_begin; c < op.chunk_end; ++c) bytes += chunk_bytes(refit_, parcel, c);
+      if (bytes == 0) continue;
+      Segment segment{offset, offset + bytes, 0, {}};
+      bool found = false;
+      for (std::size_t i = 0; i < group.ranks.size(); ++i) {
+        if (!std::binary_search(parcel.owners.begin(), parcel.owners.end(), group.ranks[i])) continue;
+        if (!found) segment.home_row = i / width;
+        found = true;
+        if (i / width == segment.home_row) segment.columns.push_back(i % width);
+      }
+      REFIT_CHECK(found);
+      offset += bytes;
+      if (!segments.empty() && segments.back().home_row == segment.home_row &&
+          segments.back().columns == segment.columns) {
+        segments.back().end = segment.end;
+      } else {
+        segments.push_back(std::move(segment));
+      }
+    }
+    return segments;
+  }
+
+  void all_gather(const Op& op) {
+    const Group& group = schedule_.groups[op.group.index()];
+    const auto width = static_cast<std::size_t>(group.width);
+    const std::size_t rows = group.ranks.size() / width;
+    std::int64_t turn = 0;
+    for (const Segment& segment : segments_of(op, group)) {
+      const std::int64_t size = segment.end - segment.begin;
+      const std::int64_t pieces = std::max<std::int64_t>(1, size / options_.piece_bytes);
+      for (std::int64_t p = 0; p < pieces; ++p, ++turn) {
+        const std::int64_t begin = segment.begin + size * p / pieces;
+        const std::int64_t end = segment.begin + size * (p + 1) / pieces;
+        std::map<Rank, std::uint32_t> arrived;
+        for (const std::size_t column : segment.columns) {
+          arrived[group.ranks[segment.home_row * width + column]] = kHasIt;
+          // Down the column: every row gets it from the row before.
+          for (std::size_t k = 1; k < rows; ++k) {
+            const std::size_t from = (segment.home_row + k - 1) % rows, to = (segment.home_row + k) % rows;
+            forward(group.ranks[from * width + column], group.ranks[to * width + column], begin, end, arrived);
+          }
+        }
+        for (std::size_t row = 0; row < rows; ++row) {
+          gather_row(std::span(group.ranks).subspan(row * width, width), begin, end, turn, arrived);
+        }
+      }
+    }
+  }
+
+  // From the domains of a row that have the piece, on along the ring of domains.
+  void gather_row(std::span<const Rank> row, std::int64_t begin, std::int64_t end, std::int64_t turn,
+                  std::map<Rank, std::uint32_t>& arrived) {
+    const auto domains = domains_of(row, row.front());
+    const auto has = [&](const std::vector<Rank>& domain) {
+      return std::any_of(domain.begin(), domain.end(), [&](Rank r) { return arrived.contains(r); });
+    };
+    std::size_t first = 0;
+    while (!has(domains[first])) ++first;
+    for (std::size_t k = 0; k < domains.size(); ++k) {
+      const auto& here = domains[(first + k) % domains.size()];
+      if (!has(here)) {
+        const auto& before = domains[(first + k - 1) % domains.size()];
+        const auto pair = static_cast<std::size_t>(turn) % std::max(before.size(), here.size());
+        forward(before[pair % before.size()], here[pair % here.size()], begin, end, arrived);
+      }
+      std::size_t entry = 0;
+      while (!arrived.contains(here[entry])) ++entry;
+      round_domain(here, entry, begin, end, arrived);
+    }
+  }
+
+  void barrier(const Op& op) {
+    const std::vector<Rank>& ranks = schedule_.groups[op.group.index()].ranks;
+    std::vector<std::uint32_t> come;
+    for (std::size_t i = 1; i < ranks.size(); ++i) come.push_back(add(ranks[i], ranks[0], 0, 0, {}));
+    for (std::size_t i = 1; i < ranks.size(); ++i) add(ranks[0], ranks[i], 0, 0, come);
+  }
+
+  const Schedule& schedule_;
+  const Refit& refit_;
+  const Cluster& cluster_;
+  const MoveOptions& options_;
+  OpId op_;
+  Moves result_;
+};
+
+}  // namespace
+
+Moves write_out(const Schedule& schedule, const Refit& refit, const Cluster& cluster, const MoveOptions& options) {
+  return Writer(schedule, refit, cluster, options).write();
+}
+
+}  // namespace refit

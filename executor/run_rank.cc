@@ -1,0 +1,185 @@
+#include "executor/run_rank.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "base/check.h"
+#include "topology/route.h"
+
+namespace refit {
+namespace {
+
+bool is_collective(const Op& op) { return op.kind == OpKind::all_gather || op.kind == OpKind::broadcast; }
+
+class RankRun {
+ public:
+  RankRun(const RunContext& context, const RankProgram& program, RankMemory& memory, Transport& transport,
+          double clock_zero_s)
+      : context_(context), program_(program), memory_(memory), transport_(transport), zero_(clock_zero_s) {
+    const std::size_t ops = context.schedule.ops.size();
+    timeline_.resize(ops);
+    left_of_op_.assign(ops, 0);
+    move_ended_.assign(context.moves.moves.size(), false);
+    for (const auto& segment : program.segments) {
+      for (const auto& lane : segment.lanes) {
+        for (const auto& round : lane) {
+          for (const std::uint32_t m : round.moves) ++left_of_op_[context.moves.moves[m].op.index()];
+          for (const OpId op : round.ops) last_use_[bucket_key(op)] = op;
+        }
+      }
+    }
+  }
+
+  Timeline run() {
+    for (const auto& segment : program_.segments) run_segment(segment);
+    return std::move(timeline_);
+  }
+
+ private:
+  using BucketKey = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
+
+  struct Lane {
+    const std::vector<RankProgram::Round>* rounds = nullptr;
+    std::size_t round = 0;       // the one that runs
+    std::size_t left = 0;        // its moves that have not ended
+    std::vector<std::uint32_t> waiting;  // its sends that wait for something to arrive
+  };
+
+  BucketKey bucket_key(OpId id) const {
+    const Op& op = context_.schedule.ops[id.index()];
+    return {op.cargo.value, op.chunk_begin, op.chunk_end};
+  }
+
+  double now() const { return steady_clock_s() - zero_; }
+
+  void run_segment(const RankProgram::Segment& segment) {
+    lanes_.assign(segment.lanes.size(), {});
+    std::size_t open = 0;
+    for (std::size_t l = 0; l < lanes_.size(); ++l) {
+      lanes_[l].rounds = &segment.lanes[l];
+      if (!lanes_[l].rounds->empty()) ++open;
+    }
+    for (std::size_t l = 0; l < lanes_.size(); ++l) open -= enter_round(l);
+    std::vector<Ended> ended;
+    while (open > 0) {
+      ended.clear();
+      transport_.wait(ended);
+      for (const Ended& e : ended) open -= end(e);
+      for (std::size_t l = 0; l < lanes_.size(); ++l) start_ready(l);
+    }
+  }
+
+  // Starts the lane's current round, or the next that has moves. Returns 1 if the lane is through.
+  std::size_t enter_round(std::size_t l) {
+    Lane& lane = lanes_[l];
+    for (; lane.round < lane.rounds->size(); ++lane.round) {
+      const RankProgram::Round& round = (*lane.rounds)[lane.round];
+      for (const OpId op : round.ops) {
+        timeline_[op.index()].start_s = now();
+        if (left_of_op_[op.index()] == 0) end_op(op);
+      }
+      if (round.moves.empty()) continue;
+      lane.left = round.moves.size();
+      lane.waiting.clear();
+      for (const std::uint32_t m : round.moves) {
+        if (context_.moves.moves[m].dst == memory_.rank()) {
+          transport_.receive(message(m, false));
+        } else {
+          lane.waiting.push_back(m);
+        }
+      }
+      start_ready(l);
+      return 0;
+    }
+    return lane.rounds->empty() ? 0 : 1;
+  }
+
+  void start_ready(std::size_t l) {
+    auto& waiting = lanes_[l].waiting;
+    std::erase_if(waiting, [&](std::uint32_t m) {
+      if (!ready(m)) return false;
+      transport_.send(message(m, true));
+      return true;
+    });
+  }
+
+  // Whether all has arrived that this rank must have before it sends.
+  bool ready(std::uint32_t m) const {
+    const Move& move = context_.moves.moves[m];
+    for (const std::uint32_t earlier : context_.moves.after_of(move)) {
+      if (!move_ended_[earlier]) return false;
+    }
+    const Op& op = context_.schedule.ops[move.op.index()];
+    for (const OpId earlier : context_.schedule.after_of(op)) {
+      if (left_of_op_[earlier.index()] > 0) return false;
+    }
+    return true;
+  }
+
+  Message message(std::uint32_t m, bool sending) {
+    const Move& move = context_.moves.moves[m];
+    const Op& op = context_.schedule.ops[move.op.index()];
+    Message result;
+    result.move = m;
+    result.peer = sending ? move.dst : move.src;
+    result.lane = op.lane;
+    result.by_nvlink = context_.cluster.domain(move.src) == context_.cluster.domain(move.dst);
+    result.bytes = move.bytes();
+    if (move.bytes() == 0) return result;
+    if (is_collective(op)) {
+      result.boxes.push_back(contiguous(memory_.bucket(op) + move.begin, move.bytes()));
+    } else {
+      result.boxes = memory_.boxes(op, sending);
+    }
+    return result;
+  }
+
+  // Returns 1 if this was the last of a lane.
+  std::size_t end(const Ended& ended) {
+    const Move& move = context_.moves.moves[ended.move];
+    const Op& op = context_.schedule.ops[move.op.index()];
+    move_ended_[ended.move] = true;
+    std::size_t& left = left_of_op_[move.op.index()];
+    REFIT_CHECK(left > 0);
+    if (--left == 0) end_op(move.op);
+    Lane& lane = lanes_[op.lane];
+    REFIT_CHECK(lane.left > 0);
+    if (--lane.left > 0) return 0;
+    ++lane.round;
+    return enter_round(op.lane);
+  }
+
+  void end_op(OpId id) {
+    const Op& op = context_.schedule.ops[id.index()];
+    if (is_collective(op)) {
+      memory_.unpack_bucket(op);
+      if (last_use_.at(bucket_key(id)) == id) memory_.drop_bucket(op);
+    }
+    timeline_[id.index()].end_s = now();
+  }
+
+  const RunContext& context_;
+  const RankProgram& program_;
+  RankMemory& memory_;
+  Transport& transport_;
+  double zero_;
+  Timeline timeline_;
+  std::vector<std::size_t> left_of_op_;  // moves on this rank that have not ended
+  std::vector<bool> move_ended_;
+  std::map<BucketKey, OpId> last_use_;
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace
+
+double steady_clock_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Timeline run_rank(const RunContext& context, const RankProgram& program, RankMemory& memory, Transport& transport,
+                  double clock_zero_s) {
+  return RankRun(context, program, memory, transport, clock_zero_s).run();
+}
+
+}  // namespace refit
