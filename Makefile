@@ -1,11 +1,12 @@
 # The front door; the work is in CMakePresets.json. A plain `make` lists what there is.
-.PHONY: help demo test bench asan format packages
+.PHONY: help demo test bench performance asan format packages
 
 help:
 	@echo 'make demo      install packages if missing, build, predict one published refit'
 	@echo 'make test      build and run all tests (what .ci/run does)'
 	@echo 'make asan      the same tests under address and undefined behaviour sanitizers'
 	@echo 'make bench     build and run the benchmarks'
+	@echo 'make performance  the same, written to docs/performance.md'
 	@echo 'make format    format the C++ files in place'
 
 demo: packages
@@ -23,6 +24,11 @@ bench: packages
 	cmake --preset bench
 	cmake --build --preset bench
 	set -e; for program in build-bench/bin/*_bench; do $$program; done
+
+performance: packages
+	cmake --preset bench
+	cmake --build --preset bench
+	tools/performance_page.sh
 
 format:
 	git ls-files -co --exclude-standard '*.h' '*.cc' | xargs clang-format -i

@@ -23,9 +23,9 @@ struct Id {
 using Rank = Id<struct RankTag>;        // one GPU's number in the refit world
 using NodeId = Id<struct NodeTag>;      // a host
 using DomainId = Id<struct DomainTag>;  // GPUs that reach each other by NVLink
-using SiteId = Id<struct SiteTag>;      // machines joined by a fabric; sites are joined by WAN links
-using LinkId = Id<struct LinkTag>;      // one direction of one port or trunk
-using ClassId = Id<struct ClassTag>;    // equal tensors with equal layouts
+using SiteId = Id<struct SiteTag>;    // machines joined by a fabric; sites are joined by WAN links
+using LinkId = Id<struct LinkTag>;    // one direction of one port or trunk
+using ClassId = Id<struct ClassTag>;  // equal tensors with equal layouts
 using ParcelId = Id<struct ParcelTag>;  // content that always travels together
 using CargoId = Id<struct CargoTag>;    // what one op moves: a list of parcels
 using GroupId = Id<struct GroupTag>;    // ranks that act together in one op

@@ -9,7 +9,8 @@ namespace refit {
 // Numbers with units, as people write them. A number without a unit is refused, and so is a wrong,
 // negative or overflowing one: Error(bad_input), with an example of what would be right.
 
-// "400 Gbit/s", "400 Gb/s" (b is a bit), "50 GB/s" (B is a byte), "1.8 TB/s": bytes per second, > 0.
+// "400 Gbit/s", "400 Gb/s" (b is a bit), "50 GB/s" (B is a byte), "1.8 TB/s": bytes per second, >
+// 0.
 double parse_bandwidth(std::string_view text);
 
 // "64 MiB", "1.5 GB", "512 B": bytes, rounded to the nearest integer, >= 0.

@@ -21,8 +21,8 @@ namespace refit {
 //   moe.yaml:14:11: generation.tensor: expected an integer from 1 to 1024, got 'three'
 class YamlNode {
  public:
-  // Error(environment) if the file can't be read, Error(bad_input) if it is not YAML, is larger than
-  // 16 MiB, repeats a key in one map, or nests deeper than 64 levels.
+  // Error(environment) if the file can't be read, Error(bad_input) if it is not YAML, is larger
+  // than 16 MiB, repeats a key in one map, or nests deeper than 64 levels.
   static YamlNode parse_file(const std::string& path);
   static YamlNode parse_text(const std::string& text, const std::string& name);
 
@@ -39,9 +39,9 @@ class YamlNode {
   bool is_list() const;
   bool is_scalar() const;
 
-  YamlNode at(std::string_view key) const;                   // missing key: error
-  std::optional<YamlNode> find(std::string_view key) const;  // missing key: nothing
-  std::vector<YamlNode> items() const;                       // of a list
+  YamlNode at(std::string_view key) const;                        // missing key: error
+  std::optional<YamlNode> find(std::string_view key) const;       // missing key: nothing
+  std::vector<YamlNode> items() const;                            // of a list
   std::vector<std::pair<std::string, YamlNode>> entries() const;  // of a map, in file order
 
   // An unknown key is an error that names the nearest known one.
@@ -68,12 +68,14 @@ class YamlNode {
  private:
   struct Place;
   explicit YamlNode(std::shared_ptr<const Place> place);
-  [[noreturn]] void fail_choice(const std::string& word, const std::vector<std::string>& spellings) const;
+  [[noreturn]] void fail_choice(const std::string& word,
+                                const std::vector<std::string>& spellings) const;
 
   std::shared_ptr<const Place> place_;
 };
 
 // The known word nearest to `word` by edit distance, if one is near enough to be a slip of the pen.
-std::optional<std::string> nearest_word(std::string_view word, const std::vector<std::string>& known);
+std::optional<std::string> nearest_word(std::string_view word,
+                                        const std::vector<std::string>& known);
 
 }  // namespace refit

@@ -30,7 +30,8 @@ class Clock {
 
 std::string one(const std::string& file, const char* strategy) {
   Clock clock;
-  const Scenario s = load_scenario(std::string(REFIT_SOURCE_DIR) + "/scenarios/published/" + file + ".yaml");
+  const Scenario s =
+      load_scenario(std::string(REFIT_SOURCE_DIR) + "/scenarios/published/" + file + ".yaml");
   const double load = clock.lap();
   const Schedule schedule = plan(s.refit, s.cluster, named_policy(strategy), s.plan);
   const double planned = clock.lap();
@@ -40,8 +41,9 @@ std::string one(const std::string& file, const char* strategy) {
   lower_bound(schedule.parcels, s.cluster);
   const double counted = clock.lap();
   predict(schedule, s.cluster, {s.network_model, {}});
-  return fmt::format("{:9} {:8} {:7.3f} {:7.3f} {:7.3f} {:7.3f} {:8.3f}{}", schedule.ops.size(), schedule.parcels.size(),
-                     load, planned, verified, counted, clock.lap(), good ? "" : "  NOT VERIFIED");
+  return fmt::format("{:9} {:8} {:7.3f} {:7.3f} {:7.3f} {:7.3f} {:8.3f}{}", schedule.ops.size(),
+                     schedule.parcels.size(), load, planned, verified, counted, clock.lap(),
+                     good ? "" : "  NOT VERIFIED");
 }
 
 }  // namespace
@@ -49,18 +51,22 @@ std::string one(const std::string& file, const char* strategy) {
 
 int main() {
   using namespace refit::bench;
-  fmt::print("{:22} {:17} {:>9} {:>8} {:>7} {:>7} {:>7} {:>7} {:>8} {:>7} {:>7} {:>8}\n", "scenario", "strategy", "ops",
-             "parcels", "load s", "plan s", "verify", "count s", "predict", "wall s", "cpu s", "peak MiB");
-  for (const char* file : {"qwen3_235b_h100", "deepseek_v3_h100", "deepseek_v3_gb200", "nemotron_ultra_gb200",
-                           "qwen3_8_2_4t", "m2n_qwen3_235b_gb200", "kimi_k3"}) {
+  fmt::print("{:22} {:17} {:>9} {:>8} {:>7} {:>7} {:>7} {:>7} {:>8} {:>7} {:>7} {:>8}\n",
+             "scenario", "strategy", "ops", "parcels", "load s", "plan s", "verify", "count s",
+             "predict", "wall s", "cpu s", "peak MiB");
+  for (const char* file :
+       {"qwen3_235b_h100", "deepseek_v3_h100", "deepseek_v3_gb200", "nemotron_ultra_gb200",
+        "qwen3_8_2_4t", "m2n_qwen3_235b_gb200", "m2n_deepseek_v3_gb200", "kimi_k3"}) {
     double wall = 0, cpu = 0, peak = 0;
     for (const char* strategy : {"gather_broadcast", "direct", "reshard", "hybrid"}) {
       const Measured m = measured_child([&] { return one(file, strategy); });
-      fmt::print("{:22} {:17} {} {:7.2f} {:7.2f} {:8.0f}\n", file, strategy, m.text, m.seconds, m.cpu_s, m.peak_mib);
+      fmt::print("{:22} {:17} {} {:7.2f} {:7.2f} {:8.0f}\n", file, strategy, m.text, m.seconds,
+                 m.cpu_s, m.peak_mib);
       wall += m.seconds;
       cpu += m.cpu_s;
       peak = std::max(peak, m.peak_mib);
     }
-    fmt::print("{:22} {:17} {:60} {:7.2f} {:7.2f} {:8.0f}\n", file, "all four, in turn", "", wall, cpu, peak);
+    fmt::print("{:22} {:17} {:60} {:7.2f} {:7.2f} {:8.0f}\n", file, "all four, in turn", "", wall,
+               cpu, peak);
   }
 }

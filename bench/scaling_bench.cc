@@ -1,9 +1,11 @@
-// Time and memory against ranks: DeepSeek-V3, half of the GPUs train (PP2 EP16, replicas grow), half
-// generate (engines of TP8, their number grows). The exponent is that of a least-squares line in log-log.
+// Time and memory against ranks: DeepSeek-V3, half of the GPUs train (PP2 EP16, replicas grow),
+// half generate (engines of TP8, their number grows). The exponent is that of a least-squares line
+// in log-log.
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include <Eigen/QR>
 #include <fmt/format.h>
 
 #include "bench/measured_child.h"
@@ -32,17 +34,17 @@ std::string one(int ranks, const char* strategy) {
   return fmt::format("{:9} ops, predicted {:6.2f} s", schedule.ops.size(), prediction.makespan_s);
 }
 
+// b of value = a * ranks^b.
 double exponent(const std::vector<std::pair<double, double>>& points) {
-  double x = 0, y = 0, xx = 0, xy = 0;
-  const auto n = static_cast<double>(points.size());
-  for (const auto& [ranks, value] : points) {
-    const double a = std::log(ranks), b = std::log(value);
-    x += a;
-    y += b;
-    xx += a * a;
-    xy += a * b;
+  Eigen::MatrixX2d rows(points.size(), 2);
+  Eigen::VectorXd values(points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    rows.row(row) << 1, std::log(points[i].first);
+    values(row) = std::log(points[i].second);
   }
-  return (n * xy - x * y) / (n * xx - x * x);
+  const Eigen::Vector2d line = rows.colPivHouseholderQr().solve(values);
+  return line(1);
 }
 
 }  // namespace
@@ -61,6 +63,7 @@ int main() {
         memory.emplace_back(ranks, m.peak_mib);
       }
     }
-    fmt::print("exponent from 256 ranks: time {:.2f}, memory {:.2f}\n\n", exponent(cpu), exponent(memory));
+    fmt::print("exponent from 256 ranks: time {:.2f}, memory {:.2f}\n\n", exponent(cpu),
+               exponent(memory));
   }
 }

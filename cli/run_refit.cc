@@ -1,12 +1,16 @@
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/yaml.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 
@@ -22,7 +26,21 @@ int fail(ErrorCode code, const std::string& message) {
   return static_cast<int>(code);
 }
 
+// CLI11 only says that a subcommand is missing; say which word is none.
+void check_command(const CLI::App& app, int argc, const char* const* argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
+  if (std::find(known.begin(), known.end(), argv[1]) != known.end()) return;
+  const auto near = nearest_word(argv[1], known);
+  throw Error(
+      ErrorCode::bad_input,
+      fmt::format("'{}' is not a command{} use one of {}", argv[1],
+                  near ? fmt::format("; did you mean '{}'?", *near) : ";", fmt::join(known, ", ")));
+}
+
 int parse_and_run(CLI::App& app, const Action& action, int argc, const char* const* argv) {
+  check_command(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -51,6 +69,8 @@ int run_refit(int argc, const char* const* argv) {
     add_check(app, action);
     add_plan(app, action);
     add_simulate(app, action);
+    add_run(app, action);
+    add_compare(app, action);
     add_graph(app, action);
     add_models(app, action);
     add_clusters(app, action);

@@ -13,6 +13,8 @@ using Action = std::function<int()>;
 void add_check(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 void add_graph(CLI::App& app, Action& action);
 void add_models(CLI::App& app, Action& action);
 void add_clusters(CLI::App& app, Action& action);

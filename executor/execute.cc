@@ -1,154 +1,36 @@
 #include "executor/execute.h"
 
-#include <algorithm>
-#include <barrier>
-#include <exception>
-#include <mutex>
-#include <thread>
-
-#include <sys/resource.h>
-
-#include <fmt/format.h>
+#include <memory>
 
 #include "executor/inproc_transport.h"
-#include "executor/run_rank.h"
+#include "executor/thread_run.h"
 
 namespace refit {
 namespace {
 
-double process_cpu_s() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-// All ranks of one process, iteration by iteration.
-class InprocRun {
+class InprocSeat : public RankSeat {
  public:
-  InprocRun(const Schedule& schedule, const Refit& refit, const Cluster& cluster, const ExecuteOptions& options)
-      : schedule_(schedule),
-        refit_(refit),
-        options_(options),
-        moves_(write_out(schedule, refit, cluster, options.moves)),
-        context_{schedule, refit, cluster, moves_},
-        hub_(schedule.ranks),
-        meet_(schedule.ranks) {
-    result_.transport = "inproc";
-    result_.ranks = schedule.ranks;
-    result_.largest_rank_bytes = largest_rank_bytes(moves_, schedule.ranks);
-    result_.environment = machine_environment();
-  }
+  explicit InprocSeat(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
 
-  Measurement run() {
-    std::vector<std::thread> threads;
-    for (int r = 0; r < schedule_.ranks; ++r) threads.emplace_back([this, r] { run_thread(Rank(r)); });
-    for (std::thread& thread : threads) thread.join();
-    if (failure_) std::rethrow_exception(failure_);
-    return std::move(result_);
-  }
+  MemorySpace& memory() override { return host_memory(); }
+  Transport& transport() override { return *transport_; }
 
  private:
-  void run_thread(Rank rank) {
-    try {
-      RankMemory memory(refit_, schedule_, rank);
-      const RankProgram program = rank_program(schedule_, moves_, rank);
-      const auto transport = hub_.transport(rank);
-      for (int i = 0; i < options_.warmup + options_.iterations; ++i) run_once(i, program, memory, *transport);
-    } catch (...) {
-      fail();
-      // Nobody must wait for this rank at a meeting any more.
-      meet_.arrive_and_drop();
-    }
-  }
-
-  void run_once(int i, const RankProgram& program, RankMemory& memory, Transport& transport) {
-    const std::uint64_t seed = options_.seed * 1000003 + static_cast<std::uint64_t>(i);
-    memory.prepare(seed);
-    meet_.arrive_and_wait();
-    if (memory.rank() == Rank(0)) begin_iteration();
-    meet_.arrive_and_wait();
-    if (failed()) return;
-    const double begin = zero_s_;
-    memory.copy_owned();
-    const Timeline timeline = run_rank(context_, program, memory, transport, begin);
-    const double seconds = steady_clock_s() - begin;
-    std::vector<WrongByte> examples;
-    const std::int64_t wrong = options_.check ? memory.count_wrong(seed, examples) : 0;
-    note(memory.rank(), seconds, timeline, wrong, examples);
-    meet_.arrive_and_wait();
-    if (memory.rank() == Rank(0) && !failed()) end_iteration(i);
-  }
-
-  void begin_iteration() {
-    now_ = {};
-    timeline_.assign(schedule_.ops.size(), {});
-    cpu_begin_s_ = process_cpu_s();
-    zero_s_ = steady_clock_s();
-  }
-
-  void note(Rank rank, double seconds, const Timeline& timeline, std::int64_t wrong,
-            const std::vector<WrongByte>& examples) {
-    const std::lock_guard lock(mutex_);
-    if (seconds > now_.seconds) {
-      now_.seconds = seconds;
-      now_.slowest = rank;
-      cpu_end_s_ = process_cpu_s();
-    }
-    now_.wrong_bytes += wrong;
-    for (const WrongByte& example : examples) {
-      if (result_.wrong_examples.size() < 5) result_.wrong_examples.push_back(example);
-    }
-    merge_timeline(timeline, timeline_);
-  }
-
-  void end_iteration(int i) {
-    result_.wrong_bytes += now_.wrong_bytes;
-    if (i < options_.warmup) return;
-    result_.iterations.push_back(now_);
-    result_.timeline = timeline_;
-    result_.cpu_s += cpu_end_s_ - cpu_begin_s_;
-  }
-
-  bool failed() {
-    const std::lock_guard lock(mutex_);
-    return failure_ != nullptr;
-  }
-
-  void fail() {
-    std::string reason = "a rank failed";
-    {
-      const std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-    }
-    try {
-      throw;
-    } catch (const std::exception& error) {
-      reason = error.what();
-    }
-    hub_.abort(reason);
-  }
-
-  const Schedule& schedule_;
-  const Refit& refit_;
-  const ExecuteOptions& options_;
-  Moves moves_;
-  RunContext context_;
-  InprocHub hub_;
-  std::barrier<> meet_;
-  std::mutex mutex_;
-  std::exception_ptr failure_;
-  Measurement result_;
-  Iteration now_;
-  Timeline timeline_;
-  double zero_s_ = 0, cpu_begin_s_ = 0, cpu_end_s_ = 0;
+  std::unique_ptr<Transport> transport_;
 };
 
 }  // namespace
 
 Measurement execute_inproc(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
                            const ExecuteOptions& options) {
-  return InprocRun(schedule, refit, cluster, options).run();
+  InprocHub hub(schedule.ranks);
+  ThreadRunParts parts;
+  parts.transport = "inproc";
+  parts.seat = [&](Rank rank, const Moves&) {
+    return std::make_unique<InprocSeat>(hub.transport(rank));
+  };
+  parts.abort = [&](const std::string& reason) { hub.abort(reason); };
+  return run_on_threads(schedule, refit, cluster, options, parts);
 }
 
 }  // namespace refit

@@ -18,8 +18,8 @@ struct ExecuteOptions {
   MoveOptions moves;
 };
 
-// Runs a verified schedule with one thread per rank in this process. Every iteration fills new content,
-// poisons the destinations, runs, and compares every byte.
+// Runs a verified schedule with one thread per rank in this process. Every iteration fills new
+// content, poisons the destinations, runs, and compares every byte.
 Measurement execute_inproc(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
                            const ExecuteOptions& options = {});
 

@@ -35,7 +35,8 @@ class InprocTransport : public Transport {
       {
         std::unique_lock lock(box.mutex);
         // Something was copied in receive(): report it without waiting for more.
-        if (ended_.empty()) box.filled.wait(lock, [&] { return !box.events.empty() || !box.aborted.empty(); });
+        if (ended_.empty())
+          box.filled.wait(lock, [&] { return !box.events.empty() || !box.aborted.empty(); });
         if (!box.aborted.empty()) throw Error(ErrorCode::environment, box.aborted);
         events.swap(box.events);
       }
@@ -85,7 +86,9 @@ InprocHub::InprocHub(int ranks) {
   for (int r = 0; r < ranks; ++r) mailboxes_.push_back(std::make_unique<Mailbox>());
 }
 
-std::unique_ptr<Transport> InprocHub::transport(Rank rank) { return std::make_unique<InprocTransport>(*this, rank); }
+std::unique_ptr<Transport> InprocHub::transport(Rank rank) {
+  return std::make_unique<InprocTransport>(*this, rank);
+}
 
 void InprocHub::put(Rank rank, Event event) {
   Mailbox& box = *mailboxes_[rank.index()];

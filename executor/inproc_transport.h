@@ -12,8 +12,8 @@
 
 namespace refit {
 
-// Ranks are threads of one process. The receiver copies straight from the sender's memory to its own,
-// so nothing is buffered; any schedule can be proved bit by bit on any machine.
+// Ranks are threads of one process. The receiver copies straight from the sender's memory to its
+// own, so nothing is buffered; any schedule can be proved bit by bit on any machine.
 class InprocHub {
  public:
   explicit InprocHub(int ranks);

@@ -65,7 +65,8 @@ std::int64_t largest_rank_bytes(const Moves& moves, int ranks) {
 std::vector<std::pair<std::string, std::string>> machine_environment() {
   std::vector<std::pair<std::string, std::string>> facts;
   utsname system{};
-  if (uname(&system) == 0) facts.emplace_back("kernel", fmt::format("{} {}", system.sysname, system.release));
+  if (uname(&system) == 0)
+    facts.emplace_back("kernel", fmt::format("{} {}", system.sysname, system.release));
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);) {
     if (!line.starts_with("model name")) continue;

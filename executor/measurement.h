@@ -19,14 +19,15 @@ struct Iteration {
 
 // What a run of a schedule measured, and where.
 struct Measurement {
-  std::string transport;                // "inproc", "tcp", …
+  std::string transport;  // "inproc", "tcp", …
   int ranks = 0;
-  std::vector<Iteration> iterations;    // without warm-up
-  std::int64_t wrong_bytes = 0;         // over all iterations and warm-ups
+  std::vector<Iteration> iterations;  // without warm-up
+  std::int64_t wrong_bytes = 0;       // over all iterations and warm-ups
   std::vector<WrongByte> wrong_examples;
-  Timeline timeline;                    // of the last iteration: earliest start and latest end over ranks
-  std::int64_t largest_rank_bytes = 0;  // sent or received by one rank: the size of nccl-tests' algbw
-  double cpu_s = 0;                     // of all ranks, over the timed iterations
+  Timeline timeline;  // of the last iteration: earliest start and latest end over ranks
+  std::int64_t largest_rank_bytes =
+      0;             // sent or received by one rank: the size of nccl-tests' algbw
+  double cpu_s = 0;  // of all ranks, over the timed iterations
   std::vector<std::pair<std::string, std::string>> environment;
 
   double minimum_s() const;

@@ -8,11 +8,13 @@
 namespace refit {
 namespace {
 
-constexpr std::uint32_t kHasIt = static_cast<std::uint32_t>(-1);  // held from the start, no move brings it
+constexpr std::uint32_t kHasIt =
+    static_cast<std::uint32_t>(-1);  // held from the start, no move brings it
 
 class Writer {
  public:
-  Writer(const Schedule& schedule, const Refit& refit, const Cluster& cluster, const MoveOptions& options)
+  Writer(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
+         const MoveOptions& options)
       : schedule_(schedule), refit_(refit), cluster_(cluster), options_(options) {}
 
   Moves write() {
@@ -21,11 +23,20 @@ class Writer {
       op_ = OpId(static_cast<std::int64_t>(id));
       const Op& op = schedule_.ops[id];
       switch (op.kind) {
-        case OpKind::transfer: add(op.src, op.dst, 0, op.bytes, {}); break;
-        case OpKind::broadcast: broadcast(op); break;
-        case OpKind::all_gather: all_gather(op); break;
-        case OpKind::barrier: barrier(op); break;
-        case OpKind::compute: break;
+        case OpKind::transfer:
+          add(op.src, op.dst, 0, op.bytes, {});
+          break;
+        case OpKind::broadcast:
+          broadcast(op);
+          break;
+        case OpKind::all_gather:
+          all_gather(op);
+          break;
+        case OpKind::barrier:
+          barrier(op);
+          break;
+        case OpKind::compute:
+          break;
       }
     }
     result_.first_of_op.push_back(static_cast<std::uint32_t>(result_.moves.size()));
@@ -33,7 +44,8 @@ class Writer {
   }
 
  private:
-  std::uint32_t add(Rank src, Rank dst, std::int64_t begin, std::int64_t end, std::vector<std::uint32_t> after) {
+  std::uint32_t add(Rank src, Rank dst, std::int64_t begin, std::int64_t end,
+                    std::vector<std::uint32_t> after) {
     Move move;
     move.op = op_;
     move.src = src;
@@ -48,9 +60,11 @@ class Writer {
   }
 
   // Sends on what `arrived` says that src got; notes that dst has it now.
-  void forward(Rank src, Rank dst, std::int64_t begin, std::int64_t end, std::map<Rank, std::uint32_t>& arrived) {
+  void forward(Rank src, Rank dst, std::int64_t begin, std::int64_t end,
+               std::map<Rank, std::uint32_t>& arrived) {
     const std::uint32_t brought = arrived.at(src);
-    arrived[dst] = add(src, dst, begin, end, brought == kHasIt ? std::vector<std::uint32_t>{} : std::vector{brought});
+    arrived[dst] = add(src, dst, begin, end,
+                       brought == kHasIt ? std::vector<std::uint32_t>{} : std::vector{brought});
   }
 
   std::vector<std::vector<Rank>> domains_of(std::span<const Rank> ranks, Rank first) const {
@@ -69,8 +83,8 @@ class Writer {
   }
 
   // Round the domain from the member that has the piece first: each hands it to the next.
-  void round_domain(const std::vector<Rank>& members, std::size_t entry, std::int64_t begin, std::int64_t end,
-                    std::map<Rank, std::uint32_t>& arrived) {
+  void round_domain(const std::vector<Rank>& members, std::size_t entry, std::int64_t begin,
+                    std::int64_t end, std::map<Rank, std::uint32_t>& arrived) {
     for (std::size_t k = 1; k < members.size(); ++k) {
       const Rank from = members[(entry + k - 1) % members.size()];
       const Rank to = members[(entry + k) % members.size()];
@@ -85,7 +99,8 @@ class Writer {
     for (const auto& domain : domains) widest = std::max(widest, domain.size());
     const auto width = static_cast<std::int64_t>(widest);
     // Equal numbers of pieces on every NIC of the widest domain.
-    const std::int64_t pieces = (std::max(op.bytes / options_.piece_bytes, width) + width - 1) / width * width;
+    const std::int64_t pieces =
+        (std::max(op.bytes / options_.piece_bytes, width) + width - 1) / width * width;
     for (std::int64_t p = 0; p < pieces; ++p) {
       const std::int64_t begin = op.bytes * p / pieces;
       const std::int64_t end = op.bytes * (p + 1) / pieces;
@@ -122,7 +137,8 @@ class Writer {
       Segment segment{offset, offset + bytes, 0, {}};
       bool found = false;
       for (std::size_t i = 0; i < group.ranks.size(); ++i) {
-        if (!std::binary_search(parcel.owners.begin(), parcel.owners.end(), group.ranks[i])) continue;
+        if (!std::binary_search(parcel.owners.begin(), parcel.owners.end(), group.ranks[i]))
+          continue;
         if (!found) segment.home_row = i / width;
         found = true;
         if (i / width == segment.home_row) segment.columns.push_back(i % width);
@@ -155,8 +171,10 @@ class Writer {
           arrived[group.ranks[segment.home_row * width + column]] = kHasIt;
           // Down the column: every row gets it from the row before.
           for (std::size_t k = 1; k < rows; ++k) {
-            const std::size_t from = (segment.home_row + k - 1) % rows, to = (segment.home_row + k) % rows;
-            forward(group.ranks[from * width + column], group.ranks[to * width + column], begin, end, arrived);
+            const std::size_t from = (segment.home_row + k - 1) % rows,
+                              to = (segment.home_row + k) % rows;
+            forward(group.ranks[from * width + column], group.ranks[to * width + column], begin,
+                    end, arrived);
           }
         }
         for (std::size_t row = 0; row < rows; ++row) {
@@ -167,8 +185,8 @@ class Writer {
   }
 
   // From the domains of a row that have the piece, on along the ring of domains.
-  void gather_row(std::span<const Rank> row, std::int64_t begin, std::int64_t end, std::int64_t turn,
-                  std::map<Rank, std::uint32_t>& arrived) {
+  void gather_row(std::span<const Rank> row, std::int64_t begin, std::int64_t end,
+                  std::int64_t turn, std::map<Rank, std::uint32_t>& arrived) {
     const auto domains = domains_of(row, row.front());
     const auto has = [&](const std::vector<Rank>& domain) {
       return std::any_of(domain.begin(), domain.end(), [&](Rank r) { return arrived.contains(r); });
@@ -191,7 +209,8 @@ class Writer {
   void barrier(const Op& op) {
     const std::vector<Rank>& ranks = schedule_.groups[op.group.index()].ranks;
     std::vector<std::uint32_t> come;
-    for (std::size_t i = 1; i < ranks.size(); ++i) come.push_back(add(ranks[i], ranks[0], 0, 0, {}));
+    for (std::size_t i = 1; i < ranks.size(); ++i)
+      come.push_back(add(ranks[i], ranks[0], 0, 0, {}));
     for (std::size_t i = 1; i < ranks.size(); ++i) add(ranks[0], ranks[i], 0, 0, come);
   }
 
@@ -205,7 +224,8 @@ class Writer {
 
 }  // namespace
 
-Moves write_out(const Schedule& schedule, const Refit& refit, const Cluster& cluster, const MoveOptions& options) {
+Moves write_out(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
+                const MoveOptions& options) {
   return Writer(schedule, refit, cluster, options).write();
 }
 

@@ -22,10 +22,10 @@ struct Move {
   std::int64_t bytes() const { return end - begin; }
 };
 
-// A schedule with its collectives written out as messages, in an order that is safe to run one by one.
-// The same rings and chains whose fluid limit the simulator uses: broadcasts run along the domains of
-// the group over all their NICs, pieces pipelined, and round each domain by NVLink; barriers are empty
-// messages to the first rank of the group and back.
+// A schedule with its collectives written out as messages, in an order that is safe to run one by
+// one. The same rings and chains whose fluid limit the simulator uses: broadcasts run along the
+// domains of the group over all their NICs, pieces pipelined, and round each domain by NVLink;
+// barriers are empty messages to the first rank of the group and back.
 struct Moves {
   std::vector<Move> moves;
   std::vector<std::uint32_t> after;

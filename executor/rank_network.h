@@ -6,8 +6,9 @@
 
 namespace refit {
 
-// Where the ranks of a TCP run live. The address that a rank connects to chooses the link: a cluster
-// emulated in network namespaces has one for the NIC and one for the NVLink port of every rank.
+// Where the ranks of a TCP run live. The address that a rank connects to chooses the link: a
+// cluster emulated in network namespaces has one for the NIC and one for the NVLink port of every
+// rank.
 class RankNetwork {
  public:
   virtual ~RankNetwork() = default;

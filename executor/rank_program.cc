@@ -19,10 +19,11 @@ RankProgram rank_program(const Schedule& schedule, const Moves& moves, Rank rank
     for (std::uint32_t m = moves.first_of_op[id]; m < moves.first_of_op[id + 1]; ++m) {
       if (moves.moves[m].src == rank || moves.moves[m].dst == rank) mine.push_back(m);
     }
-    const bool in_group =
-        op.kind != OpKind::transfer && std::ranges::count(schedule.groups[op.group.index()].ranks, rank) > 0;
+    const bool in_group = op.kind != OpKind::transfer &&
+                          std::ranges::count(schedule.groups[op.group.index()].ranks, rank) > 0;
     if (mine.empty() && !in_group) continue;
-    if (op.kind == OpKind::compute) continue;  // costs time in a prediction; there is nothing to move
+    if (op.kind == OpKind::compute)
+      continue;  // costs time in a prediction; there is nothing to move
 
     const bool barrier = op.kind == OpKind::barrier;
     if (barrier) begin_segment();

@@ -8,8 +8,9 @@
 
 namespace refit {
 
-// One rank's part of a plan: what it sends and receives, lane by lane, round by round. Derived, never
-// edited; all ranks derive theirs from the same moves, so both ends of a message agree on its place.
+// One rank's part of a plan: what it sends and receives, lane by lane, round by round. Derived,
+// never edited; all ranks derive theirs from the same moves, so both ends of a message agree on its
+// place.
 struct RankProgram {
   struct Round {
     std::vector<std::uint32_t> moves;  // in global order

@@ -10,13 +10,19 @@
 namespace refit {
 namespace {
 
-bool is_collective(const Op& op) { return op.kind == OpKind::all_gather || op.kind == OpKind::broadcast; }
+bool is_collective(const Op& op) {
+  return op.kind == OpKind::all_gather || op.kind == OpKind::broadcast;
+}
 
 class RankRun {
  public:
-  RankRun(const RunContext& context, const RankProgram& program, RankMemory& memory, Transport& transport,
-          double clock_zero_s)
-      : context_(context), program_(program), memory_(memory), transport_(transport), zero_(clock_zero_s) {
+  RankRun(const RunContext& context, const RankProgram& program, RankMemory& memory,
+          Transport& transport, double clock_zero_s)
+      : context_(context),
+        program_(program),
+        memory_(memory),
+        transport_(transport),
+        zero_(clock_zero_s) {
     const std::size_t ops = context.schedule.ops.size();
     timeline_.resize(ops);
     left_of_op_.assign(ops, 0);
@@ -24,7 +30,8 @@ class RankRun {
     for (const auto& segment : program.segments) {
       for (const auto& lane : segment.lanes) {
         for (const auto& round : lane) {
-          for (const std::uint32_t m : round.moves) ++left_of_op_[context.moves.moves[m].op.index()];
+          for (const std::uint32_t m : round.moves)
+            ++left_of_op_[context.moves.moves[m].op.index()];
           for (const OpId op : round.ops) last_use_[bucket_key(op)] = op;
         }
       }
@@ -41,8 +48,8 @@ class RankRun {
 
   struct Lane {
     const std::vector<RankProgram::Round>* rounds = nullptr;
-    std::size_t round = 0;       // the one that runs
-    std::size_t left = 0;        // its moves that have not ended
+    std::size_t round = 0;               // the one that runs
+    std::size_t left = 0;                // its moves that have not ended
     std::vector<std::uint32_t> waiting;  // its sends that wait for something to arrive
   };
 
@@ -177,8 +184,8 @@ double steady_clock_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Timeline run_rank(const RunContext& context, const RankProgram& program, RankMemory& memory, Transport& transport,
-                  double clock_zero_s) {
+Timeline run_rank(const RunContext& context, const RankProgram& program, RankMemory& memory,
+                  Transport& transport, double clock_zero_s) {
   return RankRun(context, program, memory, transport, clock_zero_s).run();
 }
 

@@ -11,7 +11,8 @@ namespace refit {
 
 // Bytes of a box inside a buffer: equally long runs at regular distances, in row-major order.
 //
-//   rows 2..3, columns 4..7 of a [8, 16] bf16 shard: base = row 2 column 4, run 8 B, 2 runs 32 B apart
+//   rows 2..3, columns 4..7 of a [8, 16] bf16 shard: base = row 2 column 4, run 8 B, 2 runs 32 B
+//   apart
 struct StridedBox {
   std::byte* base = nullptr;
   std::int64_t run_bytes = 0;
@@ -24,8 +25,8 @@ struct StridedBox {
   std::int64_t bytes() const;
 };
 
-// The box `region` of a shard whose sides are the interval sets `sides`, stored densely row-major at
-// `base`. Each side of the region lies inside one interval of its set (REFIT_CHECK).
+// The box `region` of a shard whose sides are the interval sets `sides`, stored densely row-major
+// at `base`. Each side of the region lies inside one interval of its set (REFIT_CHECK).
 StridedBox locate(std::byte* base, const std::vector<IntervalSet>& sides, const Region& region,
                   int element_bytes);
 

@@ -13,7 +13,7 @@ struct Message {
   std::uint32_t move = 0;
   Rank peer;
   int lane = 0;
-  bool by_nvlink = false;         // peer is in the same NVLink domain
+  bool by_nvlink = false;  // peer is in the same NVLink domain
   std::int64_t bytes = 0;
   std::vector<StridedBox> boxes;  // where the bytes lie, as one stream; empty if bytes is 0
 };

@@ -39,12 +39,14 @@ Layout::Layout(std::vector<std::int64_t> shape, Mesh mesh, std::vector<Placement
     }
   }
   if (placements_.size() != mesh_.axes().size()) {
-    throw Error(ErrorCode::bad_input,
-                fmt::format("{} placements for a mesh of {} axes; give one per axis, outermost first",
-                            placements_.size(), mesh_.axes().size()));
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("{} placements for a mesh of {} axes; give one per axis, outermost first",
+                    placements_.size(), mesh_.axes().size()));
   }
   for (const Placement& placement : placements_) {
-    if (placement.sharded && (placement.dim < 0 || placement.dim >= static_cast<int>(shape_.size()))) {
+    if (placement.sharded &&
+        (placement.dim < 0 || placement.dim >= static_cast<int>(shape_.size()))) {
       throw Error(ErrorCode::bad_input,
                   fmt::format("shard({}) of a tensor with {} dims; use 0 to {}", placement.dim,
                               shape_.size(), shape_.size() - 1));
@@ -98,7 +100,8 @@ std::vector<IntervalSet> Layout::shard(int index) const {
     std::size_t at = 0;
     for (const int axis : pieces.axes) {
       const auto a = static_cast<std::size_t>(axis);
-      at = at * static_cast<std::size_t>(mesh_.axes()[a].size) + static_cast<std::size_t>(coordinate[a]);
+      at = at * static_cast<std::size_t>(mesh_.axes()[a].size) +
+           static_cast<std::size_t>(coordinate[a]);
     }
     sets.push_back(pieces.pieces[at]);
   }
@@ -112,8 +115,8 @@ std::int64_t Layout::shard_elements(int index) const {
 }
 
 std::int64_t Layout::held_elements() const {
-  // The sum over coordinates of a product over dims is the product of the sums, since each axis cuts
-  // at most one dim; axes that cut nothing multiply.
+  // The sum over coordinates of a product over dims is the product of the sums, since each axis
+  // cuts at most one dim; axes that cut nothing multiply.
   std::int64_t total = 1;
   for (int d = 0; d < static_cast<int>(shape_.size()); ++d) {
     std::int64_t sum = 0;

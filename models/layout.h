@@ -17,7 +17,8 @@ class Split {
   static Split even();      // length % n must be 0
   // Even after padding the dim at its end to `total` rows; padding is nobody's and is never sent.
   static Split padded(std::int64_t total);
-  // Several blocks laid one behind the other, each divided evenly on its own: [gate; up], [q; k; v].
+  // Several blocks laid one behind the other, each divided evenly on its own: [gate; up], [q; k;
+  // v].
   static Split blocks(std::vector<std::int64_t> lengths);
   // n coordinates share `owners` pieces: coordinate i holds piece i * owners / n. KV heads under
   // a tensor parallel degree larger than their number.
@@ -51,15 +52,16 @@ struct Placement {
 Placement replicate();
 Placement shard(int dim, Split split = Split::chunk());
 
-// The pieces of one dim: pieces[i] for the i-th coordinate, row-major, over the mesh axes that cut it.
+// The pieces of one dim: pieces[i] for the i-th coordinate, row-major, over the mesh axes that cut
+// it.
 struct DimPieces {
-  std::vector<int> axes;            // indices into mesh.axes(), outermost first; empty: one piece
+  std::vector<int> axes;  // indices into mesh.axes(), outermost first; empty: one piece
   std::vector<IntervalSet> pieces;
 };
 
-// Where each rank of a mesh keeps its part of a tensor of one shape. One placement per mesh axis, as
-// in DTensor. Several axes may cut several dims; two axes that cut the same dim cut one after the
-// other, in mesh order.
+// Where each rank of a mesh keeps its part of a tensor of one shape. One placement per mesh axis,
+// as in DTensor. Several axes may cut several dims; two axes that cut the same dim cut one after
+// the other, in mesh order.
 //
 //   Layout({8, 8}, mesh{rep 2, tp 4}, {replicate(), shard(0)})   rank 5 = (rep 1, tp 1): rows 2..3
 class Layout {

@@ -14,8 +14,8 @@ struct ClassKey {
 
   friend bool operator<(const ClassKey& a, const ClassKey& b) {
     const auto key = [](const ClassKey& k) {
-      return std::tie(k.source_stage, k.destination_stage, k.tensor->role, k.tensor->mtp, k.tensor->dtype,
-                      k.tensor->part, k.tensor->experts);
+      return std::tie(k.source_stage, k.destination_stage, k.tensor->role, k.tensor->mtp,
+                      k.tensor->dtype, k.tensor->part, k.tensor->experts);
     };
     if (key(a) != key(b)) return key(a) < key(b);
     const auto& x = a.tensor->dims;
@@ -70,8 +70,8 @@ Refit make_refit(const ModelSpec& model, const Parallelism& source, const Parall
   for (Members& members : classes) {
     const TensorSpec& tensor = *members.key.tensor;
     const int count = static_cast<int>(members.tensors.size());
-    refit.classes.push_back({tensor.name, tensor.dtype, tensor.role, tensor.mtp, members.key.source_stage,
-                             std::move(members.tensors),
+    refit.classes.push_back({tensor.name, tensor.dtype, tensor.role, tensor.mtp,
+                             members.key.source_stage, std::move(members.tensors),
                              source.layout(tensor, members.key.source_stage, count),
                              destination.layout(tensor, members.key.destination_stage, count),
                              members.checkpoint_tensors, tensor.part});

@@ -62,7 +62,8 @@ class Megatron : public Parallelism {
                                               {"etp", model.experts > 0 ? etp : 1}});
     int layer = 0;
     for (std::size_t s = 0; s < stage_layers_.size(); ++s) {
-      for (int i = 0; i < stage_layers_[s]; ++i, ++layer) stage_of_layer_.push_back(static_cast<int>(s));
+      for (int i = 0; i < stage_layers_[s]; ++i, ++layer)
+        stage_of_layer_.push_back(static_cast<int>(s));
     }
   }
 
@@ -92,7 +93,8 @@ class Megatron : public Parallelism {
           placements[2] = shard(at, tensor_split(tensor, dim));
         }
       }
-      // A column-parallel matrix here, which generation engines mostly replicate: so no axis of its own.
+      // A column-parallel matrix here, which generation engines mostly replicate: so no axis of its
+      // own.
       if (tensor.part == "mtp_proj") placements[2] = shard(1, Split::even());
       return Layout(std::move(shape), mesh, std::move(placements));
     } catch (const Error& error) {
@@ -105,8 +107,9 @@ class Megatron : public Parallelism {
   void check_product(const char* key, int a, int b, int stage) const {
     const std::int64_t product = std::int64_t{a} * b;
     if (a < 1 || b < 1 || stage % product != 0) {
-      refuse(fmt::format("{}: {} ranks do not divide the {} ranks of a pipeline stage ({} ranks / pipeline {})",
-                         key, product, stage, options_.gpus, options_.pipeline));
+      refuse(fmt::format(
+          "{}: {} ranks do not divide the {} ranks of a pipeline stage ({} ranks / pipeline {})",
+          key, product, stage, options_.gpus, options_.pipeline));
     }
   }
 
@@ -116,7 +119,8 @@ class Megatron : public Parallelism {
     }
     const bool in_fused_qkv =
         tensor.part == "q" || tensor.part == "k" || tensor.part == "v" || tensor.part == "qkv";
-    if (in_fused_qkv && heads_.kv_heads > 0 && tensor.role == Role::attention) return qkv_split(tensor, dim);
+    if (in_fused_qkv && heads_.kv_heads > 0 && tensor.role == Role::attention)
+      return qkv_split(tensor, dim);
     return dim.blocks.empty() ? Split::even() : Split::blocks(dim.blocks);
   }
 
@@ -151,16 +155,18 @@ std::vector<int> megatron_stage_layers(int layers, const MegatronOptions& option
   if (stages < 1) refuse(fmt::format("pipeline: {} is not a degree; use 1 or more", stages));
   if (!options.stage_layers.empty()) {
     if (options.first_stage_layers || options.last_stage_layers) {
-      refuse("stage_layers: every stage is written out; leave out first_stage_layers and "
-             "last_stage_layers");
+      refuse(
+          "stage_layers: every stage is written out; leave out first_stage_layers and "
+          "last_stage_layers");
     }
     for (const int size : options.stage_layers) check_stage_size("stage_layers", size);
-    const std::int64_t sum = std::accumulate(options.stage_layers.begin(), options.stage_layers.end(),
-                                             std::int64_t{0});
+    const std::int64_t sum =
+        std::accumulate(options.stage_layers.begin(), options.stage_layers.end(), std::int64_t{0});
     if (static_cast<int>(options.stage_layers.size()) != stages || sum != layers) {
-      refuse(fmt::format("stage_layers: {} stages with {} layers are written out, but pipeline is {} and the "
-                         "model has {} layers",
-                         options.stage_layers.size(), sum, stages, layers));
+      refuse(fmt::format(
+          "stage_layers: {} stages with {} layers are written out, but pipeline is {} and the "
+          "model has {} layers",
+          options.stage_layers.size(), sum, stages, layers));
     }
     return options.stage_layers;
   }
@@ -172,14 +178,16 @@ std::vector<int> megatron_stage_layers(int layers, const MegatronOptions& option
   const int middle = stages - fixed;
   const std::int64_t rest = std::int64_t{layers} - first - last;
   if (middle < 0 || rest < 0) {
-    refuse(fmt::format("pipeline: {} layers over {} stages can't have {} in the first and {} in the last; "
-                       "set only what fits",
-                       layers, stages, first, last));
+    refuse(fmt::format(
+        "pipeline: {} layers over {} stages can't have {} in the first and {} in the last; "
+        "set only what fits",
+        layers, stages, first, last));
   }
   if ((middle == 0 && rest != 0) || (middle > 0 && rest % middle != 0)) {
-    refuse(fmt::format("pipeline: {} layers{} do not divide evenly over {} stages; set "
-                       "first_stage_layers and last_stage_layers so that the rest does",
-                       rest, fixed > 0 ? " that are left for the middle" : "", middle));
+    refuse(
+        fmt::format("pipeline: {} layers{} do not divide evenly over {} stages; set "
+                    "first_stage_layers and last_stage_layers so that the rest does",
+                    rest, fixed > 0 ? " that are left for the middle" : "", middle));
   }
   std::vector<int> sizes;
   if (options.first_stage_layers) sizes.push_back(first);
@@ -194,7 +202,8 @@ QkvRows megatron_qkv_rows(const HeadGroups& heads, int tensor, int tensor_rank) 
   const std::int64_t group_rows = ((heads.gated ? 2 : 1) * per_group + 2) * d;
   const std::int64_t total = heads.kv_heads * group_rows;
   if (total % tensor != 0) {
-    refuse(fmt::format("a fused QKV matrix of {} rows does not divide evenly into {}", total, tensor));
+    refuse(
+        fmt::format("a fused QKV matrix of {} rows does not divide evenly into {}", total, tensor));
   }
   const Interval mine{total / tensor * tensor_rank, total / tensor * (tensor_rank + 1)};
 
@@ -215,7 +224,8 @@ QkvRows megatron_qkv_rows(const HeadGroups& heads, int tensor, int tensor_rank) 
     take(k, g * d);
     take(v, g * d);
   }
-  return {IntervalSet::of(std::move(q)), IntervalSet::of(std::move(k)), IntervalSet::of(std::move(v))};
+  return {IntervalSet::of(std::move(q)), IntervalSet::of(std::move(k)),
+          IntervalSet::of(std::move(v))};
 }
 
 std::unique_ptr<Parallelism> megatron(const ModelSpec& model, const MegatronOptions& options) {

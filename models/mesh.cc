@@ -21,8 +21,9 @@ void check_axes(const std::vector<MeshAxis>& axes) {
     }
     const auto same = [&](const MeshAxis& other) { return other.name == axis.name; };
     if (std::count_if(axes.begin(), axes.end(), same) > 1) {
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("mesh axis '{}' is named twice; give each axis its own name", axis.name));
+      throw Error(
+          ErrorCode::bad_input,
+          fmt::format("mesh axis '{}' is named twice; give each axis its own name", axis.name));
     }
     size *= axis.size;
     if (size > kMostRanks) {
@@ -40,9 +41,9 @@ void check_distinct(std::vector<Rank> ranks) {
   }
   const auto twice = std::adjacent_find(ranks.begin(), ranks.end());
   if (twice != ranks.end()) {
-    throw Error(ErrorCode::bad_input,
-                fmt::format("mesh names rank {} twice; each coordinate needs its own rank",
-                            twice->value));
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("mesh names rank {} twice; each coordinate needs its own rank", twice->value));
   }
 }
 
@@ -57,9 +58,10 @@ Mesh::Mesh(std::vector<Rank> ranks, std::vector<MeshAxis> axes)
     : axes_(std::move(axes)), list_(std::move(ranks)) {
   check_axes(axes_);
   if (static_cast<std::size_t>(size()) != list_.size()) {
-    throw Error(ErrorCode::bad_input,
-                fmt::format("mesh axes make {} coordinates but {} ranks are listed; make them equal",
-                            size(), list_.size()));
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("mesh axes make {} coordinates but {} ranks are listed; make them equal",
+                    size(), list_.size()));
   }
   int stride = 1;
   for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {

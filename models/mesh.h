@@ -17,8 +17,8 @@ struct MeshAxis {
   friend bool operator==(const MeshAxis&, const MeshAxis&) = default;
 };
 
-// A logical grid of ranks. Each axis has a name, a size and a stride, so a mesh is a strided view of
-// the line of ranks: the rank at a coordinate is first + sum(coordinate[i] * axis[i].stride).
+// A logical grid of ranks. Each axis has a name, a size and a stride, so a mesh is a strided view
+// of the line of ranks: the rank at a coordinate is first + sum(coordinate[i] * axis[i].stride).
 //
 //   Mesh(Rank{16}, {{"pp", 2, 4}, {"tp", 4, 1}})     pp=0: 16 17 18 19
 //                                                    pp=1: 20 21 22 23

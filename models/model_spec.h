@@ -27,8 +27,8 @@ struct ModelSpec {
   int layers = 0;
   std::int64_t hidden = 0;
   std::int64_t vocab = 0;
-  int experts = 0;  // routed experts of a mixture layer; 0 for dense models
-  HeadGroups heads;  // of softmax attention; kv_heads = 0 for latent attention
+  int experts = 0;               // routed experts of a mixture layer; 0 for dense models
+  HeadGroups heads;              // of softmax attention; kv_heads = 0 for latent attention
   bool tied_embeddings = false;  // the head is the embedding: listed once, sent once
   std::vector<TensorSpec> tensors;
 

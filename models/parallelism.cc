@@ -17,13 +17,14 @@ bool on_expert_grid(const TensorSpec& tensor) {
 void check_heads(const HeadGroups& heads, int tensor) {
   if (heads.q_heads % tensor != 0) {
     throw Error(ErrorCode::bad_input,
-                fmt::format("tensor: {} does not divide {} attention heads; use a divisor of {}", tensor,
-                            heads.q_heads, heads.q_heads));
+                fmt::format("tensor: {} does not divide {} attention heads; use a divisor of {}",
+                            tensor, heads.q_heads, heads.q_heads));
   }
   if (heads.kv_heads > 0 && heads.kv_heads % tensor != 0 && tensor % heads.kv_heads != 0) {
-    throw Error(ErrorCode::bad_input,
-                fmt::format("tensor: {} is neither a divisor nor a multiple of {} key/value heads; use one",
-                            tensor, heads.kv_heads));
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("tensor: {} is neither a divisor nor a multiple of {} key/value heads; use one",
+                    tensor, heads.kv_heads));
   }
 }
 

@@ -12,8 +12,8 @@
 
 namespace refit {
 
-// How one side of a refit divides a model: which pipeline stage holds a tensor, and which part of it
-// each rank of that stage keeps.
+// How one side of a refit divides a model: which pipeline stage holds a tensor, and which part of
+// it each rank of that stage keeps.
 class Parallelism {
  public:
   virtual ~Parallelism() = default;
@@ -30,12 +30,12 @@ class Parallelism {
   virtual const std::vector<int>& stage_layers() const = 0;
 };
 
-// Whether a tensor is divided among the ranks as experts are: their matrices, and what a model keeps
-// per expert under another role.
+// Whether a tensor is divided among the ranks as experts are: their matrices, and what a model
+// keeps per expert under another role.
 bool on_expert_grid(const TensorSpec& tensor);
 
-// Error(bad_input) if `tensor` ranks can't share whole query heads evenly, or their number and that of
-// key/value heads are no multiples of each other. Rows may divide where heads do not.
+// Error(bad_input) if `tensor` ranks can't share whole query heads evenly, or their number and that
+// of key/value heads are no multiples of each other. Rows may divide where heads do not.
 void check_heads(const HeadGroups& heads, int tensor);
 
 // Megatron-Core. Two grids over the same ranks, fastest axis last:
@@ -69,9 +69,9 @@ std::unique_ptr<Parallelism> vllm(const ModelSpec& model, const VllmOptions& opt
 std::vector<int> megatron_stage_layers(int layers, const MegatronOptions& options);
 std::vector<int> vllm_stage_layers(int layers, int stages);
 
-// The rows of q, k and v that a rank holds when Megatron cuts its fused QKV matrix, in which each KV
-// group's query heads (then gates), key and value follow each other, into `tensor` equal parts. The
-// cut may fall inside a group or a head.
+// The rows of q, k and v that a rank holds when Megatron cuts its fused QKV matrix, in which each
+// KV group's query heads (then gates), key and value follow each other, into `tensor` equal parts.
+// The cut may fall inside a group or a head.
 struct QkvRows {
   IntervalSet q, k, v;
 };

@@ -15,7 +15,8 @@ using RankListId = int;
 class RankLists {
  public:
   RankListId intern(std::vector<Rank> ranks) {
-    const auto [at, is_new] = ids_.try_emplace(std::move(ranks), static_cast<RankListId>(lists_.size()));
+    const auto [at, is_new] =
+        ids_.try_emplace(std::move(ranks), static_cast<RankListId>(lists_.size()));
     if (is_new) lists_.push_back(&at->first);
     return at->second;
   }
@@ -33,7 +34,7 @@ using Holders = std::vector<int>;
 
 // Rows of one dim with the same holders on both sides.
 struct DimGroup {
-  int source = 0;       // which set of holders, counted per side and dim
+  int source = 0;  // which set of holders, counted per side and dim
   int destination = 0;
   std::vector<Interval> rows;
 };
@@ -109,10 +110,12 @@ DimGroups group_rows(const DimPieces& source, const DimPieces& destination) {
 // The ranks of a layout whose coordinates hold the chosen rows of every dim.
 class HolderRanks {
  public:
-  HolderRanks(const Layout& layout, std::vector<std::vector<Holders>> holders_by_dim, RankLists& lists)
+  HolderRanks(const Layout& layout, std::vector<std::vector<Holders>> holders_by_dim,
+              RankLists& lists)
       : layout_(layout), holders_by_dim_(std::move(holders_by_dim)), lists_(lists) {
     const std::size_t dims = layout.shape().size();
-    for (std::size_t d = 0; d < dims; ++d) axes_.push_back(layout.dim_pieces(static_cast<int>(d)).axes);
+    for (std::size_t d = 0; d < dims; ++d)
+      axes_.push_back(layout.dim_pieces(static_cast<int>(d)).axes);
     for (std::size_t a = 0; a < layout.placements().size(); ++a) {
       if (!layout.placements()[a].sharded) free_axes_.push_back(static_cast<int>(a));
     }
@@ -175,7 +178,8 @@ void for_each_choice(const std::vector<std::size_t>& sizes, const Visit& visit) 
 }  // namespace
 
 std::int64_t bytes_of(const Refit& refit, const Fragment& fragment) {
-  return elements(fragment.region) * bytes_per_element(refit.classes[fragment.tensor_class.index()].dtype);
+  return elements(fragment.region) *
+         bytes_per_element(refit.classes[fragment.tensor_class.index()].dtype);
 }
 
 std::int64_t chunk_bytes(const Refit& refit, const Parcel& parcel, int chunk) {
@@ -203,7 +207,8 @@ std::vector<Parcel> find_parcels(const Refit& refit,
     std::vector<std::size_t> sizes;
     std::vector<std::vector<Holders>> sources, destinations;
     for (int d = 0; d < static_cast<int>(dims); ++d) {
-      by_dim.push_back(group_rows(tensor_class.source.dim_pieces(d), tensor_class.destination.dim_pieces(d)));
+      by_dim.push_back(
+          group_rows(tensor_class.source.dim_pieces(d), tensor_class.destination.dim_pieces(d)));
       sizes.push_back(by_dim.back().groups.size());
       sources.push_back(by_dim.back().sources);
       destinations.push_back(by_dim.back().destinations);
@@ -220,7 +225,8 @@ std::vector<Parcel> find_parcels(const Refit& refit,
         destination_choice[d] = rows.destination;
         interval_counts.push_back(rows.rows.size());
       }
-      const Key key(tensor_class.stage, group, owners.of(source_choice), demanders.of(destination_choice));
+      const Key key(tensor_class.stage, group, owners.of(source_choice),
+                    demanders.of(destination_choice));
       const auto [at, is_new] = parcel_at.try_emplace(key, parcels.size());
       if (is_new) {
         Parcel parcel;

@@ -38,10 +38,11 @@ std::int64_t bytes_of(const Refit& refit, const Fragment& fragment);
 std::int64_t chunk_bytes(const Refit& refit, const Parcel& parcel, int chunk);
 
 // The joint cuts of source and destination layouts of every class, merged by (stage, group, owners,
-// demanders), in a stable order. `group_of` keeps content apart that must not share a parcel, such as
-// classes with different strategies; leave it empty to merge all.
+// demanders), in a stable order. `group_of` keeps content apart that must not share a parcel, such
+// as classes with different strategies; leave it empty to merge all.
 //
-// Works on classes and mesh coordinates: cost grows with classes x shards, not with tensors x ranks.
+// Works on classes and mesh coordinates: cost grows with classes x shards, not with tensors x
+// ranks.
 std::vector<Parcel> find_parcels(const Refit& refit,
                                  const std::function<int(const TensorClass&)>& group_of = {});
 

@@ -18,7 +18,8 @@ std::int64_t Refit::unique_bytes() const {
 
 std::int64_t Refit::payload_bytes() const {
   std::int64_t sum = 0;
-  for (const TensorClass& c : classes) sum += c.destination.held_elements() * bytes_per_element(c.dtype);
+  for (const TensorClass& c : classes)
+    sum += c.destination.held_elements() * bytes_per_element(c.dtype);
   return sum;
 }
 

@@ -12,8 +12,8 @@ namespace refit {
 
 // Tensors of equal shape, dtype and role whose layouts are equal on both sides: the projections of
 // the layers of one pipeline stage. Whatever a plan says about a class it says about every member,
-// so that 250,000 tensors cost what a few hundred classes cost. The layouts carry an extra first dim:
-// the member, which nothing cuts.
+// so that 250,000 tensors cost what a few hundred classes cost. The layouts carry an extra first
+// dim: the member, which nothing cuts.
 //
 //   experts.gate of 4 layers, 256 experts of [2048, 7168]: shape {4, 256, 2048, 7168}
 struct TensorClass {
@@ -36,8 +36,8 @@ struct TensorClass {
 // The question the planner answers: how do these tensors get from their source to their destination
 // layouts?
 struct Refit {
-  int ranks = 0;     // ranks 0 .. ranks-1
-  int stages = 0;    // TensorClass::stage < stages
+  int ranks = 0;                   // ranks 0 .. ranks-1
+  int stages = 0;                  // TensorClass::stage < stages
   std::vector<Rank> sources;       // ascending: ranks that hold source shards
   std::vector<Rank> destinations;  // ascending; may overlap the sources
   std::vector<TensorClass> classes;

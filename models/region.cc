@@ -54,7 +54,8 @@ IntervalSet stack(const std::vector<IntervalSet>& sets, const std::vector<std::i
   std::vector<Interval> rows;
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < sets.size(); ++i) {
-    for (const Interval& part : sets[i].intervals()) rows.push_back({begin + part.begin, begin + part.end});
+    for (const Interval& part : sets[i].intervals())
+      rows.push_back({begin + part.begin, begin + part.end});
     begin += lengths[i];
   }
   return IntervalSet::of(std::move(rows));

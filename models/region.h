@@ -15,7 +15,8 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
-// Sorted, non-empty, disjoint intervals that do not touch. An empty set is a shard that holds nothing.
+// Sorted, non-empty, disjoint intervals that do not touch. An empty set is a shard that holds
+// nothing.
 class IntervalSet {
  public:
   IntervalSet() = default;
@@ -37,8 +38,8 @@ class IntervalSet {
 
 IntervalSet intersect(const IntervalSet& a, const IntervalSet& b);
 
-// Blocks of `lengths` rows laid one behind the other: rows `sets[i]` of block i, which count from 0 in
-// each block, as rows of the whole.
+// Blocks of `lengths` rows laid one behind the other: rows `sets[i]` of block i, which count from 0
+// in each block, as rows of the whole.
 IntervalSet stack(const std::vector<IntervalSet>& sets, const std::vector<std::int64_t>& lengths);
 
 // A box of elements in the coordinates of one tensor: one interval per dim, none empty.

@@ -13,9 +13,10 @@ namespace {
 
 IntervalSet even_piece(std::int64_t length, int n, int i, const char* what) {
   if (length % n != 0) {
-    refuse(fmt::format("{} of {} rows does not divide evenly into {}; use a divisor of {}, or split: "
-                       "chunk or balanced",
-                       what, length, n, length));
+    refuse(
+        fmt::format("{} of {} rows does not divide evenly into {}; use a divisor of {}, or split: "
+                    "chunk or balanced",
+                    what, length, n, length));
   }
   const std::int64_t each = length / n;
   return Interval{i * each, (i + 1) * each};
@@ -85,12 +86,13 @@ IntervalSet Split::piece(std::int64_t length, int n, int i) const {
       return even_piece(length, n, i, "a dim");
     case Kind::padded: {
       if (number_ < length) {
-        refuse(fmt::format("{} rows do not fit in {} padded rows; pad to {} or more", length, number_,
-                           length));
+        refuse(fmt::format("{} rows do not fit in {} padded rows; pad to {} or more", length,
+                           number_, length));
       }
       if (number_ % n != 0) {
-        refuse(fmt::format("{} rows padded to {} do not divide evenly into {}; pad to a multiple of {}",
-                           length, number_, n, n));
+        refuse(fmt::format(
+            "{} rows padded to {} do not divide evenly into {}; pad to a multiple of {}", length,
+            number_, n, n));
       }
       const std::int64_t each = number_ / n;
       return Interval{std::min(length, i * each), std::min(length, (i + 1) * each)};
@@ -103,7 +105,8 @@ IntervalSet Split::piece(std::int64_t length, int n, int i) const {
         sum += block;
       }
       if (sum != length) {
-        refuse(fmt::format("blocks sum to {} rows but the dim has {}; make them equal", sum, length));
+        refuse(
+            fmt::format("blocks sum to {} rows but the dim has {}; make them equal", sum, length));
       }
       return stack(parts, lengths_);
     }
@@ -122,7 +125,8 @@ IntervalSet Split::piece(std::int64_t length, int n, int i) const {
       }
       for (const Interval& part : table_[static_cast<std::size_t>(i)].intervals()) {
         if (part.begin < 0 || part.end > length) {
-          refuse(fmt::format("piece [{}, {}) lies outside a dim of {} rows", part.begin, part.end, length));
+          refuse(fmt::format("piece [{}, {}) lies outside a dim of {} rows", part.begin, part.end,
+                             length));
         }
       }
       return table_[static_cast<std::size_t>(i)];

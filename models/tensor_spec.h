@@ -30,12 +30,12 @@ Role parse_role(std::string_view text);  // Error(bad_input), lists the spelling
 
 // What a dim counts, so that a parallel layout knows which mesh axis may cut it.
 enum class Axis {
-  none,      // never cut: hidden size, ranks of low-rank projections, kernel width
-  vocab,     // rows of the vocabulary: cut by tensor parallel, after padding
-  q_head,    // query heads x head_dim (and MLA, KDA, GDN, Mamba, lightning heads: cut evenly)
-  kv_head,   // key or value heads x head_dim: replicated where heads are fewer than ranks
-  ffn,       // intermediate size of a feed-forward projection
-  expert,    // the experts of one layer
+  none,     // never cut: hidden size, ranks of low-rank projections, kernel width
+  vocab,    // rows of the vocabulary: cut by tensor parallel, after padding
+  q_head,   // query heads x head_dim (and MLA, KDA, GDN, Mamba, lightning heads: cut evenly)
+  kv_head,  // key or value heads x head_dim: replicated where heads are fewer than ranks
+  ffn,      // intermediate size of a feed-forward projection
+  expert,   // the experts of one layer
 };
 
 struct TensorDim {
@@ -48,8 +48,9 @@ struct TensorDim {
   friend bool operator==(const TensorDim&, const TensorDim&) = default;
 };
 
-// One weight of a model, as its checkpoint names it. Experts of a layer that the checkpoint lists one
-// by one are one spec: the name holds "{expert}", `experts` counts them, and dims[0] is the expert.
+// One weight of a model, as its checkpoint names it. Experts of a layer that the checkpoint lists
+// one by one are one spec: the name holds "{expert}", `experts` counts them, and dims[0] is the
+// expert.
 struct TensorSpec {
   std::string name;  // "model.layers.3.mlp.experts.{expert}.gate_proj.weight"
   std::vector<TensorDim> dims;

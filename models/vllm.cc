@@ -31,8 +31,8 @@ class Vllm : public Parallelism {
         mesh_(Rank{}, {}) {
     const std::int64_t engine = engine_ranks(options);
     if (options.gpus % engine != 0) {
-      refuse(fmt::format("tensor x pipeline x data: an engine of {} ranks does not divide {} ranks", engine,
-                         options.gpus));
+      refuse(fmt::format("tensor x pipeline x data: an engine of {} ranks does not divide {} ranks",
+                         engine, options.gpus));
     }
     check_heads(model.heads, options.tensor);
     mesh_ = Mesh::row_major(options.first, {{"engine", static_cast<int>(options.gpus / engine)},
@@ -60,7 +60,8 @@ class Vllm : public Parallelism {
     const Mesh ranks = mesh_.slice("pp", stage);
     // Experts see data x tensor ranks of an engine as one axis, data outermost.
     const int engines = mesh_.axes()[0].size;
-    const Mesh mesh = expert ? Mesh(ranks.ranks(), {{"engine", engines, 1}, {"moe", options_.data * options_.tensor, 1}})
+    const Mesh mesh = expert ? Mesh(ranks.ranks(), {{"engine", engines, 1},
+                                                    {"moe", options_.data * options_.tensor, 1}})
                              : ranks;
     const std::size_t cut = mesh.axes().size() - 1;
     std::vector<std::int64_t> shape{members};
@@ -79,8 +80,8 @@ class Vllm : public Parallelism {
     try {
       return Layout(std::move(shape), mesh, std::move(placements));
     } catch (const Error& error) {
-      refuse(fmt::format("tensor: {} can't be cut by {} ranks: {}", tensor.name, mesh.axes()[cut].size,
-                         error.what()));
+      refuse(fmt::format("tensor: {} can't be cut by {} ranks: {}", tensor.name,
+                         mesh.axes()[cut].size, error.what()));
     }
   }
 
@@ -104,7 +105,8 @@ class Vllm : public Parallelism {
   // [q; k; v] in one checkpoint tensor, with key and value heads shared.
   Split fused_qkv_split(const TensorDim& dim) const {
     const int n = options_.tensor;
-    const Split splits[] = {Split::even(), Split::shared(heads_.kv_heads), Split::shared(heads_.kv_heads)};
+    const Split splits[] = {Split::even(), Split::shared(heads_.kv_heads),
+                            Split::shared(heads_.kv_heads)};
     REFIT_CHECK(dim.blocks.size() == std::size(splits));
     std::vector<IntervalSet> pieces;
     for (int i = 0; i < n; ++i) {
@@ -132,7 +134,8 @@ std::vector<int> vllm_stage_layers(int layers, int stages) {
   }
   std::vector<int> sizes(static_cast<std::size_t>(stages), layers / stages);
   // What is left goes to the stages before the last one, backwards.
-  for (int left = layers % stages, s = stages - 2; left > 0; --left, --s) ++sizes[static_cast<std::size_t>(s)];
+  for (int left = layers % stages, s = stages - 2; left > 0; --left, --s)
+    ++sizes[static_cast<std::size_t>(s)];
   return sizes;
 }
 

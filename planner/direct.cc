@@ -6,8 +6,8 @@
 
 namespace refit {
 
-// Every destination rank gets its parcels straight from an owner; nobody relays and nothing is fanned
-// out, so each replica costs the network a copy.
+// Every destination rank gets its parcels straight from an owner; nobody relays and nothing is
+// fanned out, so each replica costs the network a copy.
 void direct(const StrategyInput& input, ScheduleBuilder& builder) {
   builder.begin_phase("direct");
   int turn = 0;
@@ -17,12 +17,14 @@ void direct(const StrategyInput& input, ScheduleBuilder& builder) {
     const int lane = network_lane(turn++ % input.options.streams);
 
     std::vector<Rank> everyone = work.sources;
-    everyone.insert(everyone.end(), input.refit.destinations.begin(), input.refit.destinations.end());
+    everyone.insert(everyone.end(), input.refit.destinations.begin(),
+                    input.refit.destinations.end());
     std::sort(everyone.begin(), everyone.end());
     everyone.erase(std::unique(everyone.begin(), everyone.end()), everyone.end());
     builder.compute({lane, builder.next_round(lane)}, Work::stack, builder.group(work.sources),
                     work.stacked_matrices, 0);
-    builder.compute({lane, builder.next_round(lane)}, Work::call, builder.group(everyone), work.calls, 0);
+    builder.compute({lane, builder.next_round(lane)}, Work::call, builder.group(everyone),
+                    work.calls, 0);
 
     std::map<std::pair<Rank, Rank>, std::vector<ParcelId>> cargo_of;
     for (const ParcelId id : input.parcels) {
@@ -32,14 +34,16 @@ void direct(const StrategyInput& input, ScheduleBuilder& builder) {
       std::set_difference(parcel.demanders.begin(), parcel.demanders.end(), parcel.owners.begin(),
                           parcel.owners.end(), std::back_inserter(takers));
       for (std::size_t t = 0; t < takers.size(); ++t) {
-        const int owner = balanced_owner(static_cast<int>(parcel.owners.size()), static_cast<int>(takers.size()),
-                                         static_cast<int>(t), ReplicaBalance::uniform);
+        const int owner =
+            balanced_owner(static_cast<int>(parcel.owners.size()), static_cast<int>(takers.size()),
+                           static_cast<int>(t), ReplicaBalance::uniform);
         cargo_of[{parcel.owners[static_cast<std::size_t>(owner)], takers[t]}].push_back(id);
       }
     }
     const int round = builder.next_round(lane);
     for (auto& [pair, parcels] : cargo_of) {
-      builder.transfer({lane, round}, pair.first, pair.second, builder.cargo(std::move(parcels)), {0, 1});
+      builder.transfer({lane, round}, pair.first, pair.second, builder.cargo(std::move(parcels)),
+                       {0, 1});
     }
   }
 }

@@ -5,22 +5,26 @@
 namespace refit {
 namespace {
 
-// The trainers as a grid, one row per pipeline stage, if the stages are equal and disjoint; else one row.
-GroupId trainer_grid(const StrategyInput& input, ScheduleBuilder& builder) {
-  std::vector<Rank> grid;
-  std::size_t width = 0;
+// The trainers that hold something to gather, as a grid with one row per pipeline stage if the
+// stages are equal and disjoint, else in one row.
+Group trainer_grid(const StrategyInput& input) {
+  Group grid;
+  std::vector<Rank> distinct;
+  bool equal = true;
   for (const StageWork& stage : input.work) {
     if (stage.sources.empty()) continue;
-    if (width == 0) width = stage.sources.size();
-    if (stage.sources.size() != width) return builder.group(input.refit.sources);
-    grid.insert(grid.end(), stage.sources.begin(), stage.sources.end());
+    const int width = static_cast<int>(stage.sources.size());
+    if (grid.width == 0) grid.width = width;
+    equal = equal && width == grid.width;
+    grid.ranks.insert(grid.ranks.end(), stage.sources.begin(), stage.sources.end());
   }
-  std::vector<Rank> distinct = grid;
+  distinct = grid.ranks;
   std::sort(distinct.begin(), distinct.end());
-  if (std::adjacent_find(distinct.begin(), distinct.end()) != distinct.end()) {
-    return builder.group(input.refit.sources);
-  }
-  return builder.group(std::move(grid), static_cast<int>(width));
+  const auto end = std::unique(distinct.begin(), distinct.end());
+  if (equal && end == distinct.end()) return grid;
+  distinct.erase(end, distinct.end());
+  const int width = static_cast<int>(distinct.size());
+  return {std::move(distinct), width};
 }
 
 // Part `part` of `parts` of a count, so that all parts sum to it.
@@ -31,11 +35,12 @@ std::int64_t share(std::int64_t count, int part, int parts) {
 }  // namespace
 
 int bucket_count(std::int64_t stage_bytes, std::int64_t bucket_bytes) {
-  return static_cast<int>(std::max<std::int64_t>(1, (stage_bytes + bucket_bytes - 1) / bucket_bytes));
+  return static_cast<int>(
+      std::max<std::int64_t>(1, (stage_bytes + bucket_bytes - 1) / bucket_bytes));
 }
 
-// Bucket by bucket: every trainer gets the whole content, then the first trainer broadcasts it to all
-// trainers and engines, which load it tensor by tensor.
+// Bucket by bucket: every trainer gets the whole content, then the first trainer broadcasts it to
+// all trainers and engines, which load it tensor by tensor.
 void gather_broadcast(const StrategyInput& input, ScheduleBuilder& builder) {
   std::vector<Rank> everyone = input.refit.sources;
   everyone.insert(everyone.end(), input.refit.destinations.begin(), input.refit.destinations.end());
@@ -43,8 +48,9 @@ void gather_broadcast(const StrategyInput& input, ScheduleBuilder& builder) {
   everyone.erase(std::unique(everyone.begin(), everyone.end()), everyone.end());
   const GroupId world = builder.group(everyone);
   const GroupId engines = builder.group(input.refit.destinations);
-  const GroupId trainers = trainer_grid(input, builder);
-  const Rank root = input.refit.sources.front();
+  const Group grid = trainer_grid(input);
+  const GroupId trainers = builder.group(grid.ranks, grid.width);
+  const Rank root = grid.ranks.front();
 
   struct Bucket {
     CargoId cargo;
@@ -62,12 +68,13 @@ void gather_broadcast(const StrategyInput& input, ScheduleBuilder& builder) {
     const CargoId cargo = builder.cargo(std::move(content));
     const StageWork& work = input.work[static_cast<std::size_t>(stage)];
     for (int b = 0; b < count; ++b) {
-      buckets.push_back({cargo, b, share(work.exports, b, count), share(work.checkpoint_tensors, b, count)});
+      buckets.push_back(
+          {cargo, b, share(work.exports, b, count), share(work.checkpoint_tensors, b, count)});
     }
   }
 
-  // With one buffer every bucket is exported, gathered, broadcast and loaded on one lane. With more,
-  // gathering fills a buffer on the first lane while another is broadcast on the second.
+  // With one buffer every bucket is exported, gathered, broadcast and loaded on one lane. With
+  // more, gathering fills a buffer on the first lane while another is broadcast on the second.
   const int gather_lane = 0;
   const int broadcast_lane = input.options.buffers > 1 ? 1 : 0;
   const int gather = builder.begin_phase("gather");
@@ -81,14 +88,15 @@ void gather_broadcast(const StrategyInput& input, ScheduleBuilder& builder) {
     if (b >= buffers) buffer_free.push_back(broadcast_of[b - buffers]);
 
     builder.continue_phase(gather);
-    builder.compute({gather_lane, builder.next_round(gather_lane)}, Work::export_tensors, trainers, bucket.exports,
-                    0, buffer_free);
-    const OpId gathered = builder.all_gather({gather_lane, builder.next_round(gather_lane)}, trainers,
-                                             bucket.cargo, chunk);
+    builder.compute({gather_lane, builder.next_round(gather_lane)}, Work::export_tensors, trainers,
+                    bucket.exports, 0, buffer_free);
+    const OpId gathered = builder.all_gather({gather_lane, builder.next_round(gather_lane)},
+                                             trainers, bucket.cargo, chunk);
     builder.continue_phase(broadcast);
-    broadcast_of.push_back(builder.broadcast({broadcast_lane, builder.next_round(broadcast_lane)}, root, world,
-                                             bucket.cargo, chunk, {gathered}));
-    builder.compute({broadcast_lane, builder.next_round(broadcast_lane)}, Work::load, engines, bucket.tensors, 0);
+    broadcast_of.push_back(builder.broadcast({broadcast_lane, builder.next_round(broadcast_lane)},
+                                             root, world, bucket.cargo, chunk, {gathered}));
+    builder.compute({broadcast_lane, builder.next_round(broadcast_lane)}, Work::load, engines,
+                    bucket.tensors, 0);
   }
 }
 

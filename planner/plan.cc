@@ -29,7 +29,8 @@ void set_chunks(const PlanOptions& options, std::vector<Parcel>& parcels) {
   for (Parcel& parcel : parcels) {
     if (parcel.group == group_of(Strategy::reshard)) parcel.chunks = options.chunks;
     if (parcel.group == group_of(Strategy::gather_broadcast)) {
-      parcel.chunks = bucket_count(stage_bytes[static_cast<std::size_t>(parcel.stage)], options.bucket_bytes);
+      parcel.chunks =
+          bucket_count(stage_bytes[static_cast<std::size_t>(parcel.stage)], options.bucket_bytes);
     }
   }
 }
@@ -37,7 +38,9 @@ void set_chunks(const PlanOptions& options, std::vector<Parcel>& parcels) {
 std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine) {
   std::int64_t held = 0;
   for (std::size_t c = 0; c < refit.classes.size(); ++c) {
-    if (mine[c]) held += refit.classes[c].destination.held_elements() * bytes_per_element(refit.classes[c].dtype);
+    if (mine[c])
+      held +=
+          refit.classes[c].destination.held_elements() * bytes_per_element(refit.classes[c].dtype);
   }
   return held / static_cast<std::int64_t>(refit.destinations.size());
 }
@@ -45,19 +48,22 @@ std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine) {
 void check(const Refit& refit, const Cluster& cluster, const PlanOptions& options) {
   if (refit.classes.empty()) throw Error(ErrorCode::bad_input, "there is no tensor to move");
   if (refit.ranks > cluster.gpus()) {
-    throw Error(ErrorCode::bad_input, fmt::format("the layouts name {} ranks but the cluster has {} GPUs",
-                                                  refit.ranks, cluster.gpus()));
+    throw Error(ErrorCode::bad_input,
+                fmt::format("the layouts name {} ranks but the cluster has {} GPUs", refit.ranks,
+                            cluster.gpus()));
   }
   if (options.chunks < 1 || options.chunks > 4096 || options.streams < 1 || options.streams > 64 ||
       options.buffers < 1 || options.bucket_bytes < 1 || options.injected_domains < 0) {
-    throw Error(ErrorCode::bad_input, "plan: chunks (1 to 4096), streams (1 to 64), buffers (1 or more) and "
-                                      "bucket (1 B or more) must be positive");
+    throw Error(ErrorCode::bad_input,
+                "plan: chunks (1 to 4096), streams (1 to 64), buffers (1 or more) and "
+                "bucket (1 B or more) must be positive");
   }
 }
 
 }  // namespace
 
-Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy, const PlanOptions& options) {
+Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
+              const PlanOptions& options) {
   check(refit, cluster, options);
   std::vector<Parcel> parcels =
       find_parcels(refit, [&](const TensorClass& c) { return group_of(policy.of(c)); });
@@ -81,7 +87,8 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy, 
     for (const TensorClass& c : refit.classes) mine.push_back(policy.of(c) == strategy);
     if (std::none_of(mine.begin(), mine.end(), [](bool m) { return m; })) continue;
     for (std::size_t p = 0; p < builder.parcels().size(); ++p) {
-      if (builder.parcels()[p].group == group_of(strategy)) input.parcels.push_back(ParcelId(static_cast<std::int64_t>(p)));
+      if (builder.parcels()[p].group == group_of(strategy))
+        input.parcels.push_back(ParcelId(static_cast<std::int64_t>(p)));
     }
     input.work = stage_work(refit, mine);
     input.landed_bytes = landed_bytes(refit, mine);

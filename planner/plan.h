@@ -13,7 +13,8 @@
 namespace refit {
 
 enum class Strategy {
-  gather_broadcast,  // gather each tensor in the training group, broadcast it to all generation ranks
+  gather_broadcast,  // gather each tensor in the training group, broadcast it to all generation
+                     // ranks
   direct,            // each destination replica gets its overlaps from a source replica
   reshard,           // NCCL M2N: one copy per NVLink domain, chains between domains, NVLink fan-out
 };
@@ -23,14 +24,15 @@ std::string_view to_string(Strategy strategy);
 // Which strategy a tensor takes.
 struct Policy {
   std::string name;
-  Strategy rest = Strategy::reshard;    // for roles not named
+  Strategy rest = Strategy::reshard;  // for roles not named
   std::map<Role, Strategy> roles;
   // Weights of multi-token-prediction modules take `rest`, whatever their role.
   Strategy of(const TensorClass& tensor_class) const;
 };
 
-// "gather_broadcast", "direct", "reshard": all roles alike. "hybrid" is NeMo RL's rule: routed experts
-// and dense feed-forward by reshard, the rest by gather_broadcast. Error(bad_input) lists the names.
+// "gather_broadcast", "direct", "reshard": all roles alike. "hybrid" is NeMo RL's rule: routed
+// experts and dense feed-forward by reshard, the rest by gather_broadcast. Error(bad_input) lists
+// the names.
 Policy named_policy(std::string_view name);
 
 enum class ReplicaBalance {
@@ -39,8 +41,8 @@ enum class ReplicaBalance {
 };
 
 struct PlanOptions {
-  int chunks = 8;    // equal parts of each parcel that are pipelined through relays and NVLink
-  int streams = 2;   // pipeline stages that move at the same time
+  int chunks = 8;   // equal parts of each parcel that are pipelined through relays and NVLink
+  int streams = 2;  // pipeline stages that move at the same time
   ReplicaBalance balance = ReplicaBalance::node_aware;
   // > 0: this many domains are injected from the sources and chains advance by as many (M2N's split
   // communicators); 0: one chain over a contiguous range of domains per source replica.

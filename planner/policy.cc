@@ -7,9 +7,12 @@ namespace refit {
 
 std::string_view to_string(Strategy strategy) {
   switch (strategy) {
-    case Strategy::gather_broadcast: return "gather_broadcast";
-    case Strategy::direct: return "direct";
-    case Strategy::reshard: return "reshard";
+    case Strategy::gather_broadcast:
+      return "gather_broadcast";
+    case Strategy::direct:
+      return "direct";
+    case Strategy::reshard:
+      return "reshard";
   }
   return "?";
 }
@@ -21,7 +24,8 @@ Strategy Policy::of(const TensorClass& tensor_class) const {
 }
 
 Policy named_policy(std::string_view name) {
-  for (const Strategy strategy : {Strategy::gather_broadcast, Strategy::direct, Strategy::reshard}) {
+  for (const Strategy strategy :
+       {Strategy::gather_broadcast, Strategy::direct, Strategy::reshard}) {
     if (name == to_string(strategy)) return {std::string(name), strategy, {}};
   }
   if (name == "hybrid") {
@@ -29,8 +33,10 @@ Policy named_policy(std::string_view name) {
             Strategy::gather_broadcast,
             {{Role::routed_expert, Strategy::reshard}, {Role::dense_ffn, Strategy::reshard}}};
   }
-  throw Error(ErrorCode::bad_input,
-              fmt::format("'{}' is not a strategy; use one of gather_broadcast, direct, reshard, hybrid", name));
+  throw Error(
+      ErrorCode::bad_input,
+      fmt::format("'{}' is not a strategy; use one of gather_broadcast, direct, reshard, hybrid",
+                  name));
 }
 
 }  // namespace refit

@@ -18,7 +18,8 @@ std::vector<Stop> stops_of(const std::vector<Rank>& ranks, const Cluster& cluste
   std::vector<Stop> stops;
   for (const Rank rank : ranks) {  // ranks of a domain need not be neighbours in the list
     const DomainId domain = cluster.domain(rank);
-    const auto at = std::find_if(stops.begin(), stops.end(), [&](const Stop& s) { return s.domain == domain; });
+    const auto at =
+        std::find_if(stops.begin(), stops.end(), [&](const Stop& s) { return s.domain == domain; });
     if (at == stops.end()) {
       stops.push_back({domain, {rank}});
     } else {
@@ -28,7 +29,8 @@ std::vector<Stop> stops_of(const std::vector<Rank>& ranks, const Cluster& cluste
   return stops;
 }
 
-// With k source shards over L replicas, the first k mod L replicas take one source more than the rest.
+// With k source shards over L replicas, the first k mod L replicas take one source more than the
+// rest.
 int leader_slot(SourcePosition source, int replicas) {
   const int each = source.count / replicas;
   const int more = source.count % replicas;
@@ -76,8 +78,11 @@ std::vector<SourcePosition> source_positions(const std::vector<Parcel>& parcels)
 int balanced_owner(int owners, int takers, int taker, ReplicaBalance balance) {
   REFIT_CHECK(0 <= taker && taker < takers);
   if (owners >= takers) {
-    // node_aware: the first owners, one each. uniform: owners in equal groups, the first of each sends.
-    return balance == ReplicaBalance::node_aware ? taker : static_cast<int>(std::int64_t{taker} * owners / takers);
+    // node_aware: the first owners, one each. uniform: owners in equal groups, the first of each
+    // sends.
+    return balance == ReplicaBalance::node_aware
+               ? taker
+               : static_cast<int>(std::int64_t{taker} * owners / takers);
   }
   // Contiguous ranges of takers, the remainder to the first owners.
   const int each = takers / owners;
@@ -86,7 +91,8 @@ int balanced_owner(int owners, int takers, int taker, ReplicaBalance balance) {
   return more + (taker - more * (each + 1)) / each;
 }
 
-Way choose_way(const Parcel& parcel, SourcePosition source, const Cluster& cluster, const PlanOptions& options) {
+Way choose_way(const Parcel& parcel, SourcePosition source, const Cluster& cluster,
+               const PlanOptions& options) {
   Way way;
   std::vector<Rank> outside;  // demanders with no owner in their domain, in replica order
   for (const Stop& stop : stops_of(parcel.demanders, cluster)) {
@@ -101,7 +107,8 @@ Way choose_way(const Parcel& parcel, SourcePosition source, const Cluster& clust
     int turn = source.position;
     for (const Rank demander : stop.replicas) {
       if (std::binary_search(owners_here.begin(), owners_here.end(), demander)) continue;
-      way.fanout.push_back({0, owners_here[static_cast<std::size_t>(turn++) % owners_here.size()], demander});
+      way.fanout.push_back(
+          {0, owners_here[static_cast<std::size_t>(turn++) % owners_here.size()], demander});
     }
   }
   if (outside.empty()) return way;
@@ -112,11 +119,13 @@ Way choose_way(const Parcel& parcel, SourcePosition source, const Cluster& clust
     // Each owner has a range of destination replicas and its own chain over their domains.
     std::map<int, std::vector<Rank>> range_of;
     for (std::size_t r = 0; r < outside.size(); ++r) {
-      range_of[balanced_owner(owners, static_cast<int>(outside.size()), static_cast<int>(r), options.balance)]
+      range_of[balanced_owner(owners, static_cast<int>(outside.size()), static_cast<int>(r),
+                              options.balance)]
           .push_back(outside[r]);
     }
     for (const auto& [owner, ranks] : range_of) {
-      add_chain(parcel.owners[static_cast<std::size_t>(owner)], stops_of(ranks, cluster), source, way);
+      add_chain(parcel.owners[static_cast<std::size_t>(owner)], stops_of(ranks, cluster), source,
+                way);
     }
     return way;
   }
@@ -128,8 +137,9 @@ Way choose_way(const Parcel& parcel, SourcePosition source, const Cluster& clust
   std::map<int, std::vector<Stop>> chain_of;  // chain number -> its stops
   for (const Stop& stop : stops) {
     const int offset = stop.domain.value - first;
-    const int chain = options.injected_domains > 0 ? offset % options.injected_domains
-                                                   : balanced_owner(owners, domains, offset, options.balance);
+    const int chain = options.injected_domains > 0
+                          ? offset % options.injected_domains
+                          : balanced_owner(owners, domains, offset, options.balance);
     chain_of[chain].push_back(stop);
   }
   int turn = 0;

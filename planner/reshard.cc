@@ -73,20 +73,21 @@ std::vector<std::vector<Edge*>> by_depth(Edges& edges) {
   return result;
 }
 
-void emit(std::vector<Edge*>& edges, int chunk, Slot slot, std::vector<Edge>& network, ScheduleBuilder& builder) {
+void emit(std::vector<Edge*>& edges, int chunk, Slot slot, std::vector<Edge>& network,
+          ScheduleBuilder& builder) {
   std::vector<OpId> after;
   for (Edge* edge : edges) {
     after.clear();
     for (const std::size_t earlier : edge->brought_by) {
       after.push_back(network[earlier].op_of_chunk[static_cast<std::size_t>(chunk)]);
     }
-    edge->op_of_chunk.push_back(
-        builder.transfer(slot, edge->hop.src, edge->hop.dst, edge->cargo, {chunk, chunk + 1}, after));
+    edge->op_of_chunk.push_back(builder.transfer(slot, edge->hop.src, edge->hop.dst, edge->cargo,
+                                                 {chunk, chunk + 1}, after));
   }
 }
 
-// A stage is a pipeline: in round t the owners send chunk t, and a rank that hop h reached sends chunk
-// t - h on. The NVLink lane runs beside it.
+// A stage is a pipeline: in round t the owners send chunk t, and a rank that hop h reached sends
+// chunk t - h on. The NVLink lane runs beside it.
 void emit_stage(StageEdges& edges, int stream, int chunks, ScheduleBuilder& builder) {
   for (Edges* side : {&edges.network, &edges.fanout}) {
     for (Edge& edge : side->all()) edge.cargo = builder.cargo(edge.parcels);
@@ -101,12 +102,12 @@ void emit_stage(StageEdges& edges, int stream, int chunks, ScheduleBuilder& buil
       const int chunk = t - depth;
       if (chunk >= chunks) continue;
       if (depth < static_cast<int>(network.size())) {
-        emit(network[static_cast<std::size_t>(depth)], chunk, {network_lane(stream), first_network + t},
-             edges.network.all(), builder);
+        emit(network[static_cast<std::size_t>(depth)], chunk,
+             {network_lane(stream), first_network + t}, edges.network.all(), builder);
       }
       if (depth < static_cast<int>(fanout.size())) {
-        emit(fanout[static_cast<std::size_t>(depth)], chunk, {nvlink_lane(stream), first_nvlink + t},
-             edges.network.all(), builder);
+        emit(fanout[static_cast<std::size_t>(depth)], chunk,
+             {nvlink_lane(stream), first_nvlink + t}, edges.network.all(), builder);
       }
     }
   }
@@ -125,13 +126,17 @@ void reshard(const StrategyInput& input, ScheduleBuilder& builder) {
     const int lane = network_lane(stream);
 
     std::vector<Rank> everyone = work.sources;
-    everyone.insert(everyone.end(), input.refit.destinations.begin(), input.refit.destinations.end());
+    everyone.insert(everyone.end(), input.refit.destinations.begin(),
+                    input.refit.destinations.end());
     std::sort(everyone.begin(), everyone.end());
     everyone.erase(std::unique(everyone.begin(), everyone.end()), everyone.end());
     const GroupId sources = builder.group(work.sources);
-    builder.compute({lane, builder.next_round(lane)}, Work::stack, sources, work.stacked_matrices, 0);
-    builder.compute({lane, builder.next_round(lane)}, Work::pack, sources, work.calls, work.packed_bytes);
-    builder.compute({lane, builder.next_round(lane)}, Work::call, builder.group(everyone), work.calls, 0);
+    builder.compute({lane, builder.next_round(lane)}, Work::stack, sources, work.stacked_matrices,
+                    0);
+    builder.compute({lane, builder.next_round(lane)}, Work::pack, sources, work.calls,
+                    work.packed_bytes);
+    builder.compute({lane, builder.next_round(lane)}, Work::call, builder.group(everyone),
+                    work.calls, 0);
 
     StageEdges edges = stage_edges(input, builder, stage, positions);
     emit_stage(edges, stream, input.options.chunks, builder);

@@ -10,7 +10,8 @@ namespace {
 std::int64_t local_experts(const TensorClass& c) {
   if (c.role != Role::routed_expert || c.shape().size() < 4) return 1;
   std::int64_t most = 0;
-  for (const IntervalSet& piece : c.source.dim_pieces(1).pieces) most = std::max(most, piece.size());
+  for (const IntervalSet& piece : c.source.dim_pieces(1).pieces)
+    most = std::max(most, piece.size());
   return most;
 }
 
@@ -23,7 +24,9 @@ bool is_sharded(const Layout& layout) {
 
 // Trainers keep gate and up, and q, k and v, as one parameter each: only the first of them counts.
 bool rides_along(const TensorClass& c, const std::set<std::pair<int, std::string>>& parts) {
-  const auto has = [&](const char* part) { return parts.contains({static_cast<int>(c.role), part}); };
+  const auto has = [&](const char* part) {
+    return parts.contains({static_cast<int>(c.role), part});
+  };
   if (c.part == "up") return has("gate");
   return (c.part == "k" || c.part == "v") && has("q");
 }
@@ -51,7 +54,8 @@ std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& m
     std::int64_t largest = 1;
     for (int d = 0; d < static_cast<int>(c.shape().size()); ++d) {
       std::int64_t side = 0;
-      for (const IntervalSet& piece : c.source.dim_pieces(d).pieces) side = std::max(side, piece.size());
+      for (const IntervalSet& piece : c.source.dim_pieces(d).pieces)
+        side = std::max(side, piece.size());
       largest *= side;
     }
     stage.packed_bytes += largest * bytes_per_element(c.dtype);
@@ -67,7 +71,8 @@ std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& m
   }
   for (StageWork& stage : stages) {
     std::sort(stage.sources.begin(), stage.sources.end());
-    stage.sources.erase(std::unique(stage.sources.begin(), stage.sources.end()), stage.sources.end());
+    stage.sources.erase(std::unique(stage.sources.begin(), stage.sources.end()),
+                        stage.sources.end());
   }
   return stages;
 }

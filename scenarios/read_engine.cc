@@ -10,9 +10,9 @@ namespace {
 
 constexpr int kMostGpus = 1'000'000;
 
-// Layout errors start with the key that is wrong ("tensor: 3 does not …") or with keys whose
-// product is
-// ("tensor x context: …"); say where it stands. A key that is not written has its default: look on.
+// Layout errors start with the key that is wrong ("tensor: 3 does not …") or with the keys whose
+// product is ("tensor x context: …"); say where it stands. A key that is not written has its
+// default: look on.
 [[noreturn]] void fail_at_key(const YamlNode& node, const std::string& message) {
   const std::size_t colon = message.find(": ");
   if (colon == std::string::npos) node.fail(message);

@@ -6,8 +6,8 @@
 
 namespace refit {
 
-ScheduleBuilder::ScheduleBuilder(const Refit& refit, std::string strategy, std::vector<Parcel> parcels,
-                                 int lanes)
+ScheduleBuilder::ScheduleBuilder(const Refit& refit, std::string strategy,
+                                 std::vector<Parcel> parcels, int lanes)
     : refit_(refit), next_round_(static_cast<std::size_t>(lanes), 0) {
   schedule_.strategy = std::move(strategy);
   schedule_.ranks = refit.ranks;
@@ -18,8 +18,8 @@ ScheduleBuilder::ScheduleBuilder(const Refit& refit, std::string strategy, std::
 
 GroupId ScheduleBuilder::group(std::vector<Rank> ranks, int width) {
   REFIT_CHECK(width > 0 && ranks.size() % static_cast<std::size_t>(width) == 0);
-  const auto [at, is_new] =
-      groups_.try_emplace({std::move(ranks), width}, GroupId(static_cast<std::int64_t>(groups_.size())));
+  const auto [at, is_new] = groups_.try_emplace({std::move(ranks), width},
+                                                GroupId(static_cast<std::int64_t>(groups_.size())));
   if (is_new) schedule_.groups.push_back({at->first.first, width});
   return at->second;
 }
@@ -84,7 +84,8 @@ void ScheduleBuilder::note_moved(CargoId cargo) {
   for (const ParcelId id : schedule_.cargos[cargo.index()].parcels) {
     if (moved[id.index()]) continue;
     moved[id.index()] = true;
-    schedule_.phases[static_cast<std::size_t>(phase_)].logical_bytes += schedule_.parcels[id.index()].bytes;
+    schedule_.phases[static_cast<std::size_t>(phase_)].logical_bytes +=
+        schedule_.parcels[id.index()].bytes;
   }
 }
 
@@ -136,8 +137,8 @@ OpId ScheduleBuilder::all_gather(Slot slot, GroupId group, CargoId cargo, ChunkR
   return append(op, after);
 }
 
-OpId ScheduleBuilder::broadcast(Slot slot, Rank root, GroupId group, CargoId cargo, ChunkRange chunks,
-                                const std::vector<OpId>& after) {
+OpId ScheduleBuilder::broadcast(Slot slot, Rank root, GroupId group, CargoId cargo,
+                                ChunkRange chunks, const std::vector<OpId>& after) {
   Op op;
   op.kind = OpKind::broadcast;
   op.lane = static_cast<std::uint8_t>(slot.lane);
@@ -152,8 +153,8 @@ OpId ScheduleBuilder::broadcast(Slot slot, Rank root, GroupId group, CargoId car
   return append(op, after);
 }
 
-OpId ScheduleBuilder::compute(Slot slot, Work work, GroupId group, std::int64_t count, std::int64_t bytes,
-                              const std::vector<OpId>& after) {
+OpId ScheduleBuilder::compute(Slot slot, Work work, GroupId group, std::int64_t count,
+                              std::int64_t bytes, const std::vector<OpId>& after) {
   Op op;
   op.kind = OpKind::compute;
   op.work = work;

@@ -65,8 +65,9 @@ class ScheduleBuilder {
   std::vector<int> next_round_;
   std::map<std::pair<std::vector<Rank>, int>, GroupId> groups_;
   std::map<std::vector<ParcelId>, CargoId> cargos_;
-  std::vector<std::vector<std::int64_t>> parcel_bytes_;  // prefix sums over the chunks of each parcel
-  std::vector<std::vector<std::int64_t>> cargo_bytes_;   // prefix sums over chunks; empty: not yet
+  std::vector<std::vector<std::int64_t>>
+      parcel_bytes_;  // prefix sums over the chunks of each parcel
+  std::vector<std::vector<std::int64_t>> cargo_bytes_;  // prefix sums over chunks; empty: not yet
   int phase_ = 0;
   std::vector<std::vector<bool>> moved_;  // [phase][parcel]: counted in the phase's logical bytes
   std::vector<int> cargo_in_phase_;       // per cargo: the last phase that was told of it

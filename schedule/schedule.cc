@@ -4,25 +4,38 @@ namespace refit {
 
 std::string_view to_string(OpKind kind) {
   switch (kind) {
-    case OpKind::transfer: return "transfer";
-    case OpKind::all_gather: return "all_gather";
-    case OpKind::broadcast: return "broadcast";
-    case OpKind::compute: return "compute";
-    case OpKind::barrier: return "barrier";
+    case OpKind::transfer:
+      return "transfer";
+    case OpKind::all_gather:
+      return "all_gather";
+    case OpKind::broadcast:
+      return "broadcast";
+    case OpKind::compute:
+      return "compute";
+    case OpKind::barrier:
+      return "barrier";
   }
   return "?";
 }
 
 std::string_view to_string(Work work) {
   switch (work) {
-    case Work::none: return "none";
-    case Work::export_tensors: return "export_tensors";
-    case Work::pack: return "pack";
-    case Work::stack: return "stack";
-    case Work::call: return "call";
-    case Work::land: return "land";
-    case Work::load: return "load";
-    case Work::fixed: return "fixed";
+    case Work::none:
+      return "none";
+    case Work::export_tensors:
+      return "export_tensors";
+    case Work::pack:
+      return "pack";
+    case Work::stack:
+      return "stack";
+    case Work::call:
+      return "call";
+    case Work::land:
+      return "land";
+    case Work::load:
+      return "load";
+    case Work::fixed:
+      return "fixed";
   }
   return "?";
 }

@@ -39,16 +39,18 @@ struct Op {
   std::int32_t chunk_begin = 0;
   std::int32_t chunk_end = 0;
   std::int32_t count = 0;  // calls, tensors or matrices handled: what costs per piece count
-  std::int64_t bytes = 0;  // content: of the transfer, of the collective's cargo, or worked on per rank
-  std::uint32_t after_begin = 0;  // Schedule::after[after_begin .. after_end): ops that must be done
+  std::int64_t bytes =
+      0;  // content: of the transfer, of the collective's cargo, or worked on per rank
+  std::uint32_t after_begin =
+      0;  // Schedule::after[after_begin .. after_end): ops that must be done
   std::uint32_t after_end = 0;
 
   friend bool operator==(const Op&, const Op&) = default;
 };
 
 // Ranks that act together. An all-gather over a grid of `width` columns first sends each column's
-// shards along the column (pipeline stages), then gathers along every row (expert or tensor parallel
-// group). width == ranks.size(): one ring.
+// shards along the column (pipeline stages), then gathers along every row (expert or tensor
+// parallel group). width == ranks.size(): one ring.
 struct Group {
   std::vector<Rank> ranks;
   int width = 0;
@@ -63,8 +65,8 @@ struct Cargo {
 };
 
 struct Phase {
-  std::string name;                  // "gather", "broadcast", "reshard", "direct"
-  std::int64_t logical_bytes = 0;    // content moved in this phase, once however many receive it
+  std::string name;                // "gather", "broadcast", "reshard", "direct"
+  std::int64_t logical_bytes = 0;  // content moved in this phase, once however many receive it
 
   friend bool operator==(const Phase&, const Phase&) = default;
 };
@@ -74,7 +76,8 @@ struct Phase {
 // Rules, checked by verify (docs/schedule_format.md):
 // 1. `after` names smaller op ids only.
 // 2. Each op in `after` touches a rank that sends or works in this op.
-// 3. A lane is FIFO on each rank: its ops are in round order; all ranks meet rounds in one global order.
+// 3. A lane is FIFO on each rank: its ops are in round order; all ranks meet rounds in one global
+// order.
 // 4. Every rank receives each chunk of each parcel it demands and does not own exactly once.
 //    Collectives deliver only to members that lack the chunk.
 // 5. Nobody sends what it neither owns nor received in an op named in `after`.

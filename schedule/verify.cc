@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "schedule/detail/op_ranks.h"
+#include "schedule/detail/received.h"
 #include "schedule/detail/verify_bytes.h"
 #include "schedule/detail/verify_order.h"
 #include "schedule/detail/verify_parcels.h"
@@ -25,15 +26,12 @@ bool contains(const std::vector<Rank>& ascending, Rank rank) {
 class Replay {
  public:
   Replay(const Schedule& schedule, const Refit& refit, const OpRanks& ranks, Diagnostics& findings)
-      : schedule_(schedule), refit_(refit), ranks_(ranks), findings_(findings) {
-    std::size_t words = 0;
-    for (const Parcel& parcel : schedule.parcels) {
-      first_word_.push_back(words);
-      words += parcel.demanders.size() * words_of(parcel);
-    }
-    received_.assign(words, 0);
-    covered_.resize(schedule.parcels.size());
-  }
+      : schedule_(schedule),
+        refit_(refit),
+        ranks_(ranks),
+        findings_(findings),
+        received_(schedule.parcels),
+        covered_(schedule.parcels.size()) {}
 
   void run() {
     for (std::size_t id = 0; id < schedule_.ops.size() && findings_.size() < kMostFindings; ++id) {
@@ -46,10 +44,6 @@ class Replay {
   }
 
  private:
-  static std::size_t words_of(const Parcel& parcel) {
-    return (static_cast<std::size_t>(parcel.chunks) + 63) / 64;
-  }
-
   void report(std::size_t id, std::string message) {
     if (findings_.size() >= kMostFindings) return;
     findings_.push_back({detail::name_of(schedule_, id), std::move(message)});
@@ -93,38 +87,41 @@ class Replay {
     }
   }
 
-  // Rule 4. `again_is_wrong`: a transfer must not bring what is there.
-  void deliver(std::size_t id, Rank rank, bool again_is_wrong) {
+  // Rule 4, of transfers: they must not bring what is there.
+  void deliver(std::size_t id, Rank rank) {
     const Op& op = schedule_.ops[id];
     for (const ParcelId parcel_id : cargo(op)) {
       const Parcel& parcel = schedule_.parcels[parcel_id.index()];
-      if (again_is_wrong && contains(parcel.owners, rank)) {
+      if (contains(parcel.owners, rank)) {
         report(id, fmt::format("brings parcel {} to rank {}, which owns it", parcel_id.value,
                                rank.value));
         return;
       }
       const auto at = std::lower_bound(parcel.demanders.begin(), parcel.demanders.end(), rank);
-      if (at == parcel.demanders.end() || *at != rank)
-        continue;  // scratch: a relay's cargo, surplus
-      const std::size_t first =
-          first_word_[parcel_id.index()] +
-          static_cast<std::size_t>(at - parcel.demanders.begin()) * words_of(parcel);
-      for (int c = op.chunk_begin; c < op.chunk_end; ++c) {
-        std::uint64_t& word = received_[first + static_cast<std::size_t>(c) / 64];
-        const std::uint64_t bit = std::uint64_t{1} << (c % 64);
-        if ((word & bit) != 0 && again_is_wrong) {
-          report(id, fmt::format("brings chunk {} of parcel {} to rank {} a second time", c,
-                                 parcel_id.value, rank.value));
-          return;
-        }
-        word |= bit;
+      if (at == parcel.demanders.end() || *at != rank) continue;  // scratch: cargo of a relay
+      const auto demander = static_cast<std::size_t>(at - parcel.demanders.begin());
+      if (const auto chunk = received_.mark(parcel_id, demander, op)) {
+        report(id, fmt::format("brings chunk {} of parcel {} to rank {} a second time", *chunk,
+                               parcel_id.value, rank.value));
+        return;
+      }
+    }
+  }
+
+  // Rule 4, of collectives: they deliver only to members that lack the chunk.
+  void deliver_to_group(std::size_t id) {
+    const Op& op = schedule_.ops[id];
+    for (const ParcelId parcel_id : cargo(op)) {
+      const std::vector<Rank>& demanders = schedule_.parcels[parcel_id.index()].demanders;
+      for (std::size_t d = 0; d < demanders.size(); ++d) {
+        if (ranks_.touches(op, demanders[d])) received_.mark(parcel_id, d, op);
       }
     }
   }
 
   void check_transfer(std::size_t id) {
     check_possession(id, schedule_.ops[id].src);
-    deliver(id, schedule_.ops[id].dst, true);
+    deliver(id, schedule_.ops[id].dst);
   }
 
   void check_all_gather(std::size_t id) {
@@ -149,22 +146,14 @@ class Replay {
     deliver_to_group(id);
   }
 
-  void deliver_to_group(std::size_t id) {
-    for (const Rank rank : schedule_.groups[schedule_.ops[id].group.index()].ranks) {
-      if (contains(refit_.destinations, rank)) deliver(id, rank, false);
-    }
-  }
-
   void check_complete() {
     for (std::size_t p = 0; p < schedule_.parcels.size(); ++p) {
       const Parcel& parcel = schedule_.parcels[p];
       for (std::size_t d = 0; d < parcel.demanders.size(); ++d) {
         const Rank rank = parcel.demanders[d];
         if (contains(parcel.owners, rank)) continue;
-        const std::size_t first = first_word_[p] + d * words_of(parcel);
         for (int c = 0; c < parcel.chunks; ++c) {
-          const std::uint64_t word = received_[first + static_cast<std::size_t>(c) / 64];
-          if ((word >> (c % 64) & 1) != 0) continue;
+          if (received_.has(ParcelId(static_cast<std::int64_t>(p)), d, c)) continue;
           const ClassId missing = parcel.fragments.front().tensor_class;
           findings_.push_back({fmt::format("rank {}", rank.value),
                                fmt::format("never receives chunk {} of parcel {} (part of {})", c,
@@ -180,8 +169,7 @@ class Replay {
   const Refit& refit_;
   const OpRanks& ranks_;
   Diagnostics& findings_;
-  std::vector<std::size_t> first_word_;                    // [parcel]: of its bits in received_
-  std::vector<std::uint64_t> received_;                    // [parcel][demander][chunk], as bits
+  detail::Received received_;
   std::vector<std::vector<std::pair<int, int>>> covered_;  // [parcel]: scratch of check_possession
 };
 

@@ -19,9 +19,10 @@ struct PredictOptions {
   std::optional<Solver> solver;  // nothing: incremental
 };
 
-// Simulates the schedule at flow level and says when each op starts and ends. Runs in a forked child,
-// since SimGrid's engine is one per process; a crash there becomes Error(environment).
-// The schedule must have passed verify. Deterministic.
-Prediction predict(const Schedule& schedule, const Cluster& cluster, const PredictOptions& options = {});
+// Simulates the schedule at flow level and says when each op starts and ends. Runs in a forked
+// child, since SimGrid's engine is one per process; a crash there becomes Error(environment). The
+// schedule must have passed verify. Deterministic.
+Prediction predict(const Schedule& schedule, const Cluster& cluster,
+                   const PredictOptions& options = {});
 
 }  // namespace refit

@@ -41,6 +41,12 @@ TEST_CASE("wrong options exit with 2 and one line on standard error", "[cli]") {
   }
 }
 
+TEST_CASE("a word that is no command is named, with the nearest one", "[cli]") {
+  const Outcome outcome = refit_program({"simulat", "x.yaml"});
+  CHECK(outcome.code == 2);
+  CHECK(has(outcome.err, "refit: 'simulat' is not a command; did you mean 'simulate'?"));
+}
+
 TEST_CASE("a file that cannot be read exits with 3 and is named", "[cli]") {
   const Folder folder;
   for (const char* verb : {"check", "plan", "simulate", "graph"}) {

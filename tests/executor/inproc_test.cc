@@ -8,7 +8,8 @@
 namespace refit::test {
 namespace {
 
-std::int64_t wrong_bytes(const Refit& refit, const Cluster& cluster, const char* strategy, PlanOptions options) {
+std::int64_t wrong_bytes(const Refit& refit, const Cluster& cluster, const char* strategy,
+                         PlanOptions options) {
   const Schedule schedule = plan(refit, cluster, named_policy(strategy), options);
   REQUIRE(verify(schedule, refit).empty());
   ExecuteOptions run;

@@ -10,8 +10,8 @@
 
 namespace refit::test {
 
-// Runs `body` in a process of its own and returns what a failed REFIT_CHECK printed there, or nothing
-// if the body returned.
+// Runs `body` in a process of its own and returns what a failed REFIT_CHECK printed there, or
+// nothing if the body returned.
 inline std::string check_failure(const std::function<void()>& body) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) return "no pipe";

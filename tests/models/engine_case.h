@@ -51,6 +51,8 @@ inline IntervalSet held(const Layout& layout, Rank rank, int dim) {
   return index < 0 ? IntervalSet() : layout.shard(index)[static_cast<std::size_t>(dim) + 1];
 }
 
-inline IntervalSet rows(std::vector<Interval> intervals) { return IntervalSet::of(std::move(intervals)); }
+inline IntervalSet rows(std::vector<Interval> intervals) {
+  return IntervalSet::of(std::move(intervals));
+}
 
 }  // namespace refit::test

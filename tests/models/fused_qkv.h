@@ -17,10 +17,10 @@ struct QkvRow {
   friend auto operator<=>(const QkvRow&, const QkvRow&) = default;
 };
 
-// Where each checkpoint row lies in Megatron's fused matrix, row by row from the formulas: with R query
-// heads per group, query head h begins at ((h / R)(R + 2) + h % R) d, the key of group g at
-// (g(R + 2) + R) d, its value d rows later. Gates, where there are, lie behind the queries of the group;
-// in the checkpoint each lies behind the query of its own head.
+// Where each checkpoint row lies in Megatron's fused matrix, row by row from the formulas: with R
+// query heads per group, query head h begins at ((h / R)(R + 2) + h % R) d, the key of group g at
+// (g(R + 2) + R) d, its value d rows later. Gates, where there are, lie behind the queries of the
+// group; in the checkpoint each lies behind the query of its own head.
 inline std::vector<QkvRow> fused_matrix(const HeadGroups& heads) {
   const std::int64_t d = heads.head_dim, ratio = heads.q_heads / heads.kv_heads;
   const std::int64_t with_gates = heads.gated ? 2 * ratio : ratio;

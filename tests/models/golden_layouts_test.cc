@@ -55,10 +55,10 @@ std::ostream& operator<<(std::ostream& out, const LocalRows& rows) {
   return out << rows.rank << ": " << rows.first << "-" << rows.last;
 }
 
-// Where the rows of q, k or v that a generation rank gets lie in training: who sends them is taken from
-// the parcels, the place inside the sender's fused matrix from the matrix built row by row.
-std::vector<LocalRows> sources_of(const Refit& refit, const HeadGroups& heads, int tensor, const std::string& part,
-                                  Rank destination) {
+// Where the rows of q, k or v that a generation rank gets lie in training: who sends them is taken
+// from the parcels, the place inside the sender's fused matrix from the matrix built row by row.
+std::vector<LocalRows> sources_of(const Refit& refit, const HeadGroups& heads, int tensor,
+                                  const std::string& part, Rank destination) {
   const std::vector<QkvRow> fused = fused_matrix(heads);
   std::map<QkvRow, std::int64_t> fused_row;
   for (std::size_t i = 0; i < fused.size(); ++i) fused_row[fused[i]] = static_cast<std::int64_t>(i);
@@ -66,7 +66,9 @@ std::vector<LocalRows> sources_of(const Refit& refit, const HeadGroups& heads, i
 
   std::map<std::int64_t, int> sender;  // of each row of q, k or v
   for (const Parcel& parcel : find_parcels(refit)) {
-    if (std::find(parcel.demanders.begin(), parcel.demanders.end(), destination) == parcel.demanders.end()) continue;
+    if (std::find(parcel.demanders.begin(), parcel.demanders.end(), destination) ==
+        parcel.demanders.end())
+      continue;
     REQUIRE(parcel.owners.size() == 1);
     for (const Fragment& fragment : parcel.fragments) {
       if (refit.classes[fragment.tensor_class.index()].part != part) continue;
@@ -98,7 +100,9 @@ std::int64_t bytes_in_parcels(const Refit& refit) {
   return sum;
 }
 
-bool is_bulk(const TensorClass& c) { return c.role == Role::routed_expert || c.role == Role::dense_ffn; }
+bool is_bulk(const TensorClass& c) {
+  return c.role == Role::routed_expert || c.role == Role::dense_ffn;
+}
 
 }  // namespace
 
@@ -108,7 +112,9 @@ TEST_CASE("golden: rank 77 of Qwen3-235B on 128 ranks, TP4 PP8 EP16", "[models][
   MegatronOptions options = training(128, 4, 8, 16);
   options.first_stage_layers = options.last_stage_layers = 11;
   const auto side = megatron(model, options);
-  const auto at = [&](const std::string& name) { return layout_of(*side, tensor_named(model, name)); };
+  const auto at = [&](const std::string& name) {
+    return layout_of(*side, tensor_named(model, name));
+  };
 
   // pp 4 holds layers 47 to 58.
   for (const int layer : {46, 47, 58, 59}) {
@@ -117,7 +123,8 @@ TEST_CASE("golden: rank 77 of Qwen3-235B on 128 ranks, TP4 PP8 EP16", "[models][
   }
   // tp 1 of 4: the second quarter of 8192 columns. dp 3: ranks 65, 69, 73 and 77 have the same.
   const Layout o = at("model.layers.47.self_attn.o_proj.weight");
-  for (const int rank : {65, 69, 73, 77}) REQUIRE(held(o, Rank(rank), 1) == IntervalSet(Interval{2048, 4096}));
+  for (const int rank : {65, 69, 73, 77})
+    REQUIRE(held(o, Rank(rank), 1) == IntervalSet(Interval{2048, 4096}));
   const std::vector<int> dense = o.mesh().coordinate_of(index_of(o, Rank(77)));
   REQUIRE(dense[static_cast<std::size_t>(o.mesh().axis_index("tp"))] == 1);
   REQUIRE(dense[static_cast<std::size_t>(o.mesh().axis_index("dp"))] == 3);
@@ -165,7 +172,8 @@ TEST_CASE("golden: the first stage of DeepSeek-V3 PP16 has no routed experts", "
   REQUIRE(layers[15] == std::set<int>{59, 60});
 }
 
-TEST_CASE("golden: Ultra PP2 has 24 Mamba, 24 expert and 6 attention layers a stage", "[models][golden]") {
+TEST_CASE("golden: Ultra PP2 has 24 Mamba, 24 expert and 6 attention layers a stage",
+          "[models][golden]") {
   const ModelSpec model = catalog_model("nemotron-3-ultra-550b-a55b");
   const auto side = megatron(model, training(64, 8, 2, 32));
   REQUIRE(side->stage_layers() == std::vector<int>{54, 54});
@@ -181,10 +189,11 @@ TEST_CASE("golden: Ultra PP2 has 24 Mamba, 24 expert and 6 attention layers a st
 }
 
 TEST_CASE("golden: QKV of Qwen3-235B, Megatron TP4 to vLLM TP8", "[models][golden]") {
-  // 9216 rows, 2304 a rank: one KV group. vLLM rank 3 has query heads 24..31 and KV head 1, all of them
-  // at training rank 1, whose matrix is q 0..2047, k 2048..2175, v 2176..2303.
+  // 9216 rows, 2304 a rank: one KV group. vLLM rank 3 has query heads 24..31 and KV head 1, all of
+  // them at training rank 1, whose matrix is q 0..2047, k 2048..2175, v 2176..2303.
   const ModelSpec model = catalog_model("qwen3-235b-a22b");
-  const Refit refit = refit_of(model, qkv_of("model.layers.0.self_attn."), training(4, 4), generation(8, 8));
+  const Refit refit =
+      refit_of(model, qkv_of("model.layers.0.self_attn."), training(4, 4), generation(8, 8));
   REQUIRE(fused_matrix(model.heads).size() == 9216);
   using Runs = std::vector<LocalRows>;
   REQUIRE(sources_of(refit, model.heads, 4, "q", Rank(4 + 3)) == Runs{{1, 1024, 2047}});
@@ -193,16 +202,19 @@ TEST_CASE("golden: QKV of Qwen3-235B, Megatron TP4 to vLLM TP8", "[models][golde
 
   const auto to = vllm(model, generation(8, 8));
   const auto rows_held = [&](const std::string& name) {
-    return layout_of(*to, tensor_named(model, "model.layers.0.self_attn." + name)).held_elements() / 4096;
+    return layout_of(*to, tensor_named(model, "model.layers.0.self_attn." + name)).held_elements() /
+           4096;
   };
-  REQUIRE(held(layout_of(*to, tensor_named(model, "model.layers.0.self_attn.q_proj.weight")), Rank(3), 0) ==
-          IntervalSet(Interval{24 * 128, 32 * 128}));
-  REQUIRE(rows_held("q_proj.weight") + rows_held("k_proj.weight") + rows_held("v_proj.weight") == 10240);
+  REQUIRE(held(layout_of(*to, tensor_named(model, "model.layers.0.self_attn.q_proj.weight")),
+               Rank(3), 0) == IntervalSet(Interval{24 * 128, 32 * 128}));
+  REQUIRE(rows_held("q_proj.weight") + rows_held("k_proj.weight") + rows_held("v_proj.weight") ==
+          10240);
 }
 
-TEST_CASE("golden: QKV of Nemotron Ultra, Megatron TP8 to vLLM TP8, is a reshuffle", "[models][golden]") {
-  // 8704 rows, 1088 = 8.5 heads a rank: the cut falls inside heads, and key and value of group 0 and 1 are
-  // at ranks 3 and 7 only.
+TEST_CASE("golden: QKV of Nemotron Ultra, Megatron TP8 to vLLM TP8, is a reshuffle",
+          "[models][golden]") {
+  // 8704 rows, 1088 = 8.5 heads a rank: the cut falls inside heads, and key and value of group 0
+  // and 1 are at ranks 3 and 7 only.
   const ModelSpec model = catalog_model("nemotron-3-ultra-550b-a55b");
   int attention_layer = -1;
   for (const TensorSpec& tensor : model.tensors) {
@@ -232,7 +244,8 @@ TEST_CASE("golden: rows of the vocabulary, and padding that is never sent", "[mo
   const ModelSpec qwen = catalog_model("qwen3-235b-a22b");
   REQUIRE(qwen.tensors.front().role == Role::embedding);
   REQUIRE(qwen.vocab == 151936);
-  // Megatron TP4: a multiple of 128 x 4 is 152064, 38016 rows a rank, the last 128 of rank 3 padding.
+  // Megatron TP4: a multiple of 128 x 4 is 152064, 38016 rows a rank, the last 128 of rank 3
+  // padding.
   const auto four = megatron(qwen, training(4, 4));
   for (int r = 0; r < 3; ++r) {
     REQUIRE(rows_of_rank(qwen, *four, r) == IntervalSet(Interval{38016 * r, 38016 * (r + 1)}));
@@ -249,16 +262,19 @@ TEST_CASE("golden: rows of the vocabulary, and padding that is never sent", "[mo
   const ModelSpec deepseek = catalog_model("deepseek-v3");
   MegatronOptions by_1280 = training(1, 1);
   by_1280.vocab_divisible_by = 1280;
-  REQUIRE(rows_of_rank(deepseek, *megatron(deepseek, by_1280), 0) == IntervalSet(Interval{0, 129280}));
+  REQUIRE(rows_of_rank(deepseek, *megatron(deepseek, by_1280), 0) ==
+          IntervalSet(Interval{0, 129280}));
   by_1280.gpus = by_1280.tensor = 8;  // 133120, 16640 a rank: rank 7 begins at 116480 and has 12800
-  REQUIRE(rows_of_rank(deepseek, *megatron(deepseek, by_1280), 6) == IntervalSet(Interval{99840, 116480}));
-  REQUIRE(rows_of_rank(deepseek, *megatron(deepseek, by_1280), 7) == IntervalSet(Interval{116480, 129280}));
+  REQUIRE(rows_of_rank(deepseek, *megatron(deepseek, by_1280), 6) ==
+          IntervalSet(Interval{99840, 116480}));
+  REQUIRE(rows_of_rank(deepseek, *megatron(deepseek, by_1280), 7) ==
+          IntervalSet(Interval{116480, 129280}));
   REQUIRE(rows_of_rank(deepseek, *vllm(deepseek, generation(32, 32)), 31) ==
           IntervalSet(Interval{4040 * 31, 129280}));
 
   // What travels are 151936 rows of 4096, twice (embedding and head), of 2 bytes.
-  const Refit refit = refit_of(qwen, {"model.embed_tokens.weight", "lm_head.weight"}, training(8, 8),
-                               generation(8, 8));
+  const Refit refit = refit_of(qwen, {"model.embed_tokens.weight", "lm_head.weight"},
+                               training(8, 8), generation(8, 8));
   REQUIRE(bytes_in_parcels(refit) == 2LL * 151936 * 4096 * 2);
   for (const Parcel& parcel : find_parcels(refit)) {
     for (const Fragment& fragment : parcel.fragments) REQUIRE(fragment.region[1].end <= 151936);
@@ -273,21 +289,23 @@ TEST_CASE("golden: DTensor chunks", "[models][golden]") {
   const Layout small({128}, ranks, {shard(0)});
   for (int r = 0; r < 96; ++r) REQUIRE(small.shard_elements(r) == (r < 64 ? 2 : 0));
 
-  // FSDP2 inside tensor parallel, 2 x 2 over 8 rows. The mesh lists dp first, but tp cuts first: dp 0
-  // holds rows 0, 1 and 4, 5, and tp takes its half of each.
-  const Layout strided({8}, Mesh::row_major(Rank(0), {{"dp", 2}, {"tp", 2}}),
-                       {shard(0, Split::table({rows({{0, 2}, {4, 6}}), rows({{2, 4}, {6, 8}})})), shard(0)});
+  // FSDP2 inside tensor parallel, 2 x 2 over 8 rows. The mesh lists dp first, but tp cuts first: dp
+  // 0 holds rows 0, 1 and 4, 5, and tp takes its half of each.
+  const Layout strided(
+      {8}, Mesh::row_major(Rank(0), {{"dp", 2}, {"tp", 2}}),
+      {shard(0, Split::table({rows({{0, 2}, {4, 6}}), rows({{2, 4}, {6, 8}})})), shard(0)});
   const std::vector<Interval> expected{{0, 2}, {4, 6}, {2, 4}, {6, 8}};
-  for (int r = 0; r < 4; ++r) REQUIRE(strided.shard(r)[0] == IntervalSet(expected[static_cast<std::size_t>(r)]));
+  for (int r = 0; r < 4; ++r)
+    REQUIRE(strided.shard(r)[0] == IntervalSet(expected[static_cast<std::size_t>(r)]));
 }
 
 TEST_CASE("golden: gate and up of Qwen3-32B, Megatron TP4 to vLLM TP8", "[models][golden]") {
-  // 25600 rows each. vLLM rank 5 has rows 16000..19199 of both, from Megatron rank 2, which has rows
-  // 12800..19199 of gate, then of up: local 3200..6399 and 6400 + 3200 = 9600..12799.
+  // 25600 rows each. vLLM rank 5 has rows 16000..19199 of both, from Megatron rank 2, which has
+  // rows 12800..19199 of gate, then of up: local 3200..6399 and 6400 + 3200 = 9600..12799.
   const ModelSpec model = catalog_model("qwen3-32b");
   const std::string mlp = "model.layers.0.mlp.";
-  const Refit refit = refit_of(model, {mlp + "gate_proj.weight", mlp + "up_proj.weight"}, training(4, 4),
-                               generation(8, 8));
+  const Refit refit = refit_of(model, {mlp + "gate_proj.weight", mlp + "up_proj.weight"},
+                               training(4, 4), generation(8, 8));
   int fragments = 0;
   for (const Parcel& parcel : find_parcels(refit)) {
     if (parcel.demanders != std::vector{Rank(4 + 5)}) continue;
@@ -328,7 +346,8 @@ TEST_CASE("golden: Mamba components of Nemotron Ultra at TP8", "[models][golden]
   }
 }
 
-TEST_CASE("golden: bulk bytes per expert rank and layer, and what all engines receive", "[models][golden]") {
+TEST_CASE("golden: bulk bytes per expert rank and layer, and what all engines receive",
+          "[models][golden]") {
   struct Golden {
     const char* model;
     MegatronOptions from;
@@ -346,7 +365,8 @@ TEST_CASE("golden: bulk bytes per expert rank and layer, and what all engines re
       // 256 / 16 x 3 x 2048 x 7168 x 2 B; 1,310,195,712,000 x 8
       {"deepseek-v3", deepseek, generation(256, 32), 1'409'286'144, 10'481'565'696'000},
       // 512 / 32 x 2 x 5120 x 2048 x 2 B; 1,030,792,151,040 x 8
-      {"nemotron-3-ultra-550b-a55b", training(64, 8, 2, 32), generation(64, 8), 671'088'640, 8'246'337'208'320},
+      {"nemotron-3-ultra-550b-a55b", training(64, 8, 2, 32), generation(64, 8), 671'088'640,
+       8'246'337'208'320},
   };
   for (const Golden& golden : all) {
     CAPTURE(golden.model);
@@ -361,7 +381,8 @@ TEST_CASE("golden: bulk bytes per expert rank and layer, and what all engines re
       if (experts_in < 0) experts_in = *tensor.layer;
       if (*tensor.layer == experts_in) layer += layout_of(*from, tensor).shard_elements(0) * 2;
     }
-    for (const TensorClass& c : refit.classes) received += is_bulk(c) ? c.destination.held_elements() * 2 : 0;
+    for (const TensorClass& c : refit.classes)
+      received += is_bulk(c) ? c.destination.held_elements() * 2 : 0;
     REQUIRE(layer == golden.per_layer);
     REQUIRE(received == golden.received);
   }

@@ -8,9 +8,12 @@
 namespace refit::test {
 namespace {
 
-Mesh grid(std::vector<std::pair<std::string, int>> axes) { return Mesh::row_major(Rank(0), std::move(axes)); }
+Mesh grid(std::vector<std::pair<std::string, int>> axes) {
+  return Mesh::row_major(Rank(0), std::move(axes));
+}
 
-std::string refusal(std::vector<std::int64_t> shape, const Mesh& mesh, std::vector<Placement> placements) {
+std::string refusal(std::vector<std::int64_t> shape, const Mesh& mesh,
+                    std::vector<Placement> placements) {
   try {
     Layout(std::move(shape), mesh, std::move(placements));
   } catch (const Error& error) {
@@ -26,7 +29,8 @@ TEST_CASE("layout: an axis cuts a dim or holds replicas", "[models][layout]") {
   const Layout layout({8, 8}, grid({{"rep", 2}, {"tp", 4}}), {replicate(), shard(0)});
   for (int rank = 0; rank < 8; ++rank) {
     const std::int64_t first = rank % 4 * 2;
-    REQUIRE(layout.shard(rank) == std::vector<IntervalSet>{Interval{first, first + 2}, Interval{0, 8}});
+    REQUIRE(layout.shard(rank) ==
+            std::vector<IntervalSet>{Interval{first, first + 2}, Interval{0, 8}});
     REQUIRE(layout.shard_elements(rank) == 16);
   }
   REQUIRE(layout.held_elements() == 2 * 64);
@@ -38,7 +42,8 @@ TEST_CASE("layout: an axis cuts a dim or holds replicas", "[models][layout]") {
   REQUIRE(layout.placements() == std::vector{replicate(), shard(0)});
 }
 
-TEST_CASE("layout: two axes that cut one dim cut one after the other, in mesh order", "[models][layout]") {
+TEST_CASE("layout: two axes that cut one dim cut one after the other, in mesh order",
+          "[models][layout]") {
   // 10 rows: dp takes chunks of 5, tp of 3 and 2 inside each. Cut by 4 at once: 3, 3, 3, 1.
   const Layout layout({10}, grid({{"dp", 2}, {"tp", 2}}), {shard(0), shard(0)});
   REQUIRE(rows_of(layout.shard(0)[0]) == Rows{0, 1, 2});
@@ -66,7 +71,8 @@ TEST_CASE("layout: an axis between two that cut the same dim may cut another", "
   }
 }
 
-TEST_CASE("layout: empty shards are fine where there are more ranks than rows", "[models][layout]") {
+TEST_CASE("layout: empty shards are fine where there are more ranks than rows",
+          "[models][layout]") {
   const Layout layout({2, 3}, grid({{"tp", 4}}), {shard(0)});
   REQUIRE(layout.shard(3)[0].empty());
   REQUIRE(layout.shard_elements(3) == 0);
@@ -78,13 +84,15 @@ TEST_CASE("layout: what does not fit is refused", "[models][layout]") {
   REQUIRE(refusal({}, two, {replicate()}) == "a tensor needs at least one dim");
   REQUIRE(refusal({4, 0}, two, {replicate()}) == "a tensor dim is 0; use 1 or more");
   REQUIRE(refusal({4, -2}, two, {replicate()}) == "a tensor dim is -2; use 1 or more");
-  REQUIRE(refusal({4}, two, {}) == "0 placements for a mesh of 1 axes; give one per axis, outermost first");
+  REQUIRE(refusal({4}, two, {}) ==
+          "0 placements for a mesh of 1 axes; give one per axis, outermost first");
   REQUIRE(refusal({4}, two, {replicate(), replicate()}) ==
           "2 placements for a mesh of 1 axes; give one per axis, outermost first");
   REQUIRE(refusal({4, 4}, two, {shard(2)}) == "shard(2) of a tensor with 2 dims; use 0 to 1");
   REQUIRE(refusal({4, 4}, two, {shard(-1)}) == "shard(-1) of a tensor with 2 dims; use 0 to 1");
   REQUIRE(refusal({3}, two, {shard(0, Split::even())}) ==
-          "a dim of 3 rows does not divide evenly into 2; use a divisor of 3, or split: chunk or balanced");
+          "a dim of 3 rows does not divide evenly into 2; use a divisor of 3, or split: chunk or "
+          "balanced");
 }
 
 TEST_CASE("layout: every element needs a holder", "[models][layout]") {
@@ -111,7 +119,8 @@ TEST_CASE("layout: layouts are equal if shape, mesh and placements are", "[model
   REQUIRE_FALSE(layout == Layout({8, 8}, grid({{"tp", 4}}), {shard(0, Split::balanced())}));
 }
 
-TEST_CASE("layout: shards agree with cutting lists of rows axis by axis", "[models][layout][random]") {
+TEST_CASE("layout: shards agree with cutting lists of rows axis by axis",
+          "[models][layout][random]") {
   const std::uint32_t seed = 4711;
   CAPTURE(seed);
   RandomCuts random(seed);
@@ -133,7 +142,8 @@ TEST_CASE("layout: shards agree with cutting lists of rows axis by axis", "[mode
         continue;
       }
       const bool first = cut_before[static_cast<std::size_t>(d)]++ == 0;
-      cuts.push_back(first ? random.any(shape[static_cast<std::size_t>(d)], n) : random.for_any_length(n));
+      cuts.push_back(first ? random.any(shape[static_cast<std::size_t>(d)], n)
+                           : random.for_any_length(n));
       placements.push_back(shard(d, cuts.back().split));
     }
     const Layout layout(shape, grid(names), placements);

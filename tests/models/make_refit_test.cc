@@ -11,7 +11,8 @@ namespace {
 // Training of `model` on ranks from 0, generation behind it.
 Refit refit_of(const ModelSpec& model, MegatronOptions training, VllmOptions generation) {
   generation.first = Rank(training.gpus);
-  return make_refit(model, *megatron(model, training), *vllm(model, generation), training.gpus + generation.gpus);
+  return make_refit(model, *megatron(model, training), *vllm(model, generation),
+                    training.gpus + generation.gpus);
 }
 
 MegatronOptions training(int gpus, int tensor, int pipeline, int expert) {
@@ -33,8 +34,8 @@ VllmOptions generation(int gpus, int tensor, int pipeline = 1) {
 }
 
 // Every tensor of the model is in one class, which describes it and lies in its stages.
-void require_classes_hold_the_model(const Refit& refit, const ModelSpec& model, const Parallelism& source,
-                                    const Parallelism& destination) {
+void require_classes_hold_the_model(const Refit& refit, const ModelSpec& model,
+                                    const Parallelism& source, const Parallelism& destination) {
   std::set<std::int64_t> seen;
   std::int64_t checkpoint_tensors = 0;
   for (const TensorClass& c : refit.classes) {
@@ -65,8 +66,9 @@ void require_classes_hold_the_model(const Refit& refit, const ModelSpec& model, 
 }  // namespace
 
 TEST_CASE("make_refit: classes hold every tensor once, with its layouts", "[models][make_refit]") {
-  const std::string name = GENERATE(std::string("qwen3-8b"), std::string("qwen3-235b-a22b"),
-                                    std::string("nemotron-3-super-120b-a12b"), std::string("gpt-oss-120b"));
+  const std::string name =
+      GENERATE(std::string("qwen3-8b"), std::string("qwen3-235b-a22b"),
+               std::string("nemotron-3-super-120b-a12b"), std::string("gpt-oss-120b"));
   CAPTURE(name);
   const ModelSpec model = catalog_model(name, {.mtp = true, .fp32_small_tensors = true});
   MegatronOptions options = training(16, 2, 2, 4);
@@ -87,7 +89,8 @@ TEST_CASE("make_refit: classes hold every tensor once, with its layouts", "[mode
   }
 }
 
-TEST_CASE("make_refit: tensors that differ in anything a layout asks for are not one class", "[models][make_refit]") {
+TEST_CASE("make_refit: tensors that differ in anything a layout asks for are not one class",
+          "[models][make_refit]") {
   // Same shape, each different in one thing from the first; the last is like the first.
   TensorSpec plain;
   plain.name = "first";
@@ -111,9 +114,10 @@ TEST_CASE("make_refit: tensors that differ in anything a layout asks for are not
   require_classes_hold_the_model(refit, model, *source, *destination);
 }
 
-TEST_CASE("make_refit: layers that differ in the stage of one side are classes of their own", "[models][make_refit]") {
-  // 36 layers, training stages 0..17 and 18..35, generation stages 0..11, 12..23 and 24..35: four groups
-  // of layers, (0, 0) (0, 1) (1, 1) (1, 2), of 12, 6, 6 and 12.
+TEST_CASE("make_refit: layers that differ in the stage of one side are classes of their own",
+          "[models][make_refit]") {
+  // 36 layers, training stages 0..17 and 18..35, generation stages 0..11, 12..23 and 24..35: four
+  // groups of layers, (0, 0) (0, 1) (1, 1) (1, 2), of 12, 6, 6 and 12.
   const ModelSpec model = catalog_model("qwen3-8b");
   const Refit refit = refit_of(model, training(4, 2, 2, 1), generation(6, 2, 3));
   std::multiset<std::size_t> sizes;
@@ -125,16 +129,18 @@ TEST_CASE("make_refit: layers that differ in the stage of one side are classes o
 
 TEST_CASE("make_refit: both sides may be the same ranks", "[models][make_refit]") {
   const ModelSpec model = catalog_model("qwen3-8b");
-  const Refit refit = make_refit(model, *megatron(model, training(8, 4, 1, 1)), *vllm(model, generation(8, 2)), 8);
+  const Refit refit =
+      make_refit(model, *megatron(model, training(8, 4, 1, 1)), *vllm(model, generation(8, 2)), 8);
   REQUIRE(refit.sources == refit.destinations);
   REQUIRE(refit.sources.size() == 8);
-  // Every engine of 2 gets all of it, and each of its ranks the norms, which are not cut: 36 layers x
-  // (2 x 4096 + 2 x 128) and the last 4096, 2 bytes each.
+  // Every engine of 2 gets all of it, and each of its ranks the norms, which are not cut: 36 layers
+  // x (2 x 4096 + 2 x 128) and the last 4096, 2 bytes each.
   const std::int64_t norms = 2 * (36 * (2 * 4096 + 2 * 128) + 4096);
   REQUIRE(refit.payload_bytes() == 4 * (model.bytes() + norms));
 }
 
-TEST_CASE("make_refit: Kimi K3 is 5,558,968,952,000 bytes in a few hundred classes", "[models][make_refit]") {
+TEST_CASE("make_refit: Kimi K3 is 5,558,968,952,000 bytes in a few hundred classes",
+          "[models][make_refit]") {
   const ModelSpec model = catalog_model("kimi-k3");
   REQUIRE(model.checkpoint_tensors() == 249'756);
   MegatronOptions options = training(2048, 1, 16, 32);
@@ -148,8 +154,8 @@ TEST_CASE("make_refit: Kimi K3 is 5,558,968,952,000 bytes in a few hundred class
   REQUIRE(refit.classes.size() > 300);
   REQUIRE(refit.classes.size() < 700);
 
-  // The plan's atoms follow the classes and the cuts, not the tensors or the 4096 ranks: each of the 16
-  // stages has 32 expert ranks x 32 tensor ranks of expert content, and some dense.
+  // The plan's atoms follow the classes and the cuts, not the tensors or the 4096 ranks: each of
+  // the 16 stages has 32 expert ranks x 32 tensor ranks of expert content, and some dense.
   const std::vector<Parcel> parcels = find_parcels(refit);
   REQUIRE(parcels.size() < 16 * (32 * 32 + 200));
   std::int64_t bytes = 0;

@@ -41,7 +41,8 @@ std::string refusal_of(const ModelSpec& model, const MegatronOptions& options) {
   return refusal([&] { megatron(model, options); });
 }
 
-std::vector<int> stages(int layers, int pipeline, std::optional<int> first = {}, std::optional<int> last = {}) {
+std::vector<int> stages(int layers, int pipeline, std::optional<int> first = {},
+                        std::optional<int> last = {}) {
   MegatronOptions options;
   options.pipeline = pipeline;
   options.first_stage_layers = first;
@@ -70,7 +71,8 @@ void require_cut_of_fused_matrix(const HeadGroups& heads, int ranks) {
 
 }  // namespace
 
-TEST_CASE("megatron: stages are even, or even between a fixed first and last", "[models][megatron]") {
+TEST_CASE("megatron: stages are even, or even between a fixed first and last",
+          "[models][megatron]") {
   REQUIRE(stages(32, 4) == std::vector<int>{8, 8, 8, 8});
   REQUIRE(stages(94, 8, 11, 11) == std::vector<int>{11, 12, 12, 12, 12, 12, 12, 11});
   REQUIRE(stages(93, 16, 3).front() == 3);
@@ -85,22 +87,26 @@ TEST_CASE("megatron: stages are even, or even between a fixed first and last", "
 }
 
 TEST_CASE("megatron: stages that do not fit are refused", "[models][megatron]") {
-  const auto refused = [](int layers, int pipeline, std::optional<int> first, std::optional<int> last) {
+  const auto refused = [](int layers, int pipeline, std::optional<int> first,
+                          std::optional<int> last) {
     return refusal([&] { stages(layers, pipeline, first, last); });
   };
   REQUIRE(refused(94, 8, {}, {}) ==
           "pipeline: 94 layers do not divide evenly over 8 stages; set first_stage_layers and "
           "last_stage_layers so that the rest does");
-  REQUIRE(refused(94, 8, 11, 12) ==
-          "pipeline: 71 layers that are left for the middle do not divide evenly over 6 stages; set "
-          "first_stage_layers and last_stage_layers so that the rest does");
+  REQUIRE(
+      refused(94, 8, 11, 12) ==
+      "pipeline: 71 layers that are left for the middle do not divide evenly over 6 stages; set "
+      "first_stage_layers and last_stage_layers so that the rest does");
   REQUIRE(refused(5, 2, 2, 2) ==
           "pipeline: 1 layers that are left for the middle do not divide evenly over 0 stages; set "
           "first_stage_layers and last_stage_layers so that the rest does");
   REQUIRE(refused(5, 4, 3, 3) ==
-          "pipeline: 5 layers over 4 stages can't have 3 in the first and 3 in the last; set only what fits");
+          "pipeline: 5 layers over 4 stages can't have 3 in the first and 3 in the last; set only "
+          "what fits");
   REQUIRE(refused(5, 1, 2, 3) ==
-          "pipeline: 5 layers over 1 stages can't have 2 in the first and 3 in the last; set only what fits");
+          "pipeline: 5 layers over 1 stages can't have 2 in the first and 3 in the last; set only "
+          "what fits");
   REQUIRE(refused(5, 0, {}, {}) == "pipeline: 0 is not a degree; use 1 or more");
   // Two too many elsewhere would make up for these.
   REQUIRE(refused(5, 2, -2, {}) == "first_stage_layers: -2 is no number of layers; use 0 or more");
@@ -113,35 +119,45 @@ TEST_CASE("megatron: stages that do not fit are refused", "[models][megatron]") 
   REQUIRE(refused_list() == "stage_layers: -1 is no number of layers; use 0 or more");
   written.stage_layers = {2, 2};
   REQUIRE(refused_list() ==
-          "stage_layers: 2 stages with 4 layers are written out, but pipeline is 2 and the model has 5 layers");
+          "stage_layers: 2 stages with 4 layers are written out, but pipeline is 2 and the model "
+          "has 5 layers");
   written.stage_layers = {1, 2, 2};
   REQUIRE(refused_list() ==
-          "stage_layers: 3 stages with 5 layers are written out, but pipeline is 2 and the model has 5 layers");
+          "stage_layers: 3 stages with 5 layers are written out, but pipeline is 2 and the model "
+          "has 5 layers");
   written.stage_layers = {2, 3};
   written.first_stage_layers = 2;
   REQUIRE(refused_list() ==
-          "stage_layers: every stage is written out; leave out first_stage_layers and last_stage_layers");
+          "stage_layers: every stage is written out; leave out first_stage_layers and "
+          "last_stage_layers");
 }
 
 TEST_CASE("megatron: degrees that do not fit are refused", "[models][megatron]") {
   const ModelSpec dense = small_model(12), sparse = small_model(12, 8);
-  REQUIRE(refusal_of(dense, degrees(8, 3, 1, 1)) == "tensor: 3 does not divide 8 ranks; use one of 1, 2, 4, 8");
+  REQUIRE(refusal_of(dense, degrees(8, 3, 1, 1)) ==
+          "tensor: 3 does not divide 8 ranks; use one of 1, 2, 4, 8");
   REQUIRE(refusal_of(dense, degrees(8, 0, 1, 1)) == "tensor: 0 is not a degree; use 1 or more");
-  REQUIRE(refusal_of(dense, degrees(8, 1, 1, 3)) == "pipeline: 3 does not divide 8 ranks; use one of 1, 2, 4, 8");
+  REQUIRE(refusal_of(dense, degrees(8, 1, 1, 3)) ==
+          "pipeline: 3 does not divide 8 ranks; use one of 1, 2, 4, 8");
   REQUIRE(refusal_of(dense, degrees(8, 1, 1, -1)) == "pipeline: -1 is not a degree; use 1 or more");
   REQUIRE(refusal_of(dense, degrees(8, 4, 2, 2)) ==
-          "tensor x context: 8 ranks do not divide the 4 ranks of a pipeline stage (8 ranks / pipeline 2)");
+          "tensor x context: 8 ranks do not divide the 4 ranks of a pipeline stage (8 ranks / "
+          "pipeline 2)");
   REQUIRE(refusal_of(dense, degrees(8, 4, 0, 2)) ==
-          "tensor x context: 0 ranks do not divide the 4 ranks of a pipeline stage (8 ranks / pipeline 2)");
+          "tensor x context: 0 ranks do not divide the 4 ranks of a pipeline stage (8 ranks / "
+          "pipeline 2)");
   // Without expert_tensor, experts are cut by `tensor` too.
   REQUIRE(refusal_of(sparse, degrees(8, 4, 1, 2, 2)) ==
-          "expert x expert_tensor: 8 ranks do not divide the 4 ranks of a pipeline stage (8 ranks / pipeline 2)");
+          "expert x expert_tensor: 8 ranks do not divide the 4 ranks of a pipeline stage (8 ranks "
+          "/ pipeline 2)");
   REQUIRE(refusal_of(sparse, degrees(8, 4, 1, 2, 2, 2)) == "");
   // Two wrongs: 4 = -2 x -2, and a product beyond 32 bits that would come out as 1.
   REQUIRE(refusal_of(sparse, degrees(8, 1, 1, 2, -2, -2)) ==
-          "expert x expert_tensor: 4 ranks do not divide the 4 ranks of a pipeline stage (8 ranks / pipeline 2)");
+          "expert x expert_tensor: 4 ranks do not divide the 4 ranks of a pipeline stage (8 ranks "
+          "/ pipeline 2)");
   REQUIRE(refusal_of(sparse, degrees(8, 1, 1, 2, 641, 6'700'417)) ==
-          "expert x expert_tensor: 4294967297 ranks do not divide the 4 ranks of a pipeline stage (8 ranks / "
+          "expert x expert_tensor: 4294967297 ranks do not divide the 4 ranks of a pipeline stage "
+          "(8 ranks / "
           "pipeline 2)");
   REQUIRE(refusal_of(small_model(12, 6), degrees(8, 1, 1, 1, 4)) ==
           "expert: 4 does not divide 6 experts; Megatron needs equal shares");
@@ -154,23 +170,33 @@ TEST_CASE("megatron: degrees that do not fit are refused", "[models][megatron]")
   REQUIRE(refusal_of(small_model(12, 0, {12, 2, 4}), degrees(8, 4, 1, 1)) == "");
 }
 
-TEST_CASE("megatron: a tensor that can't be cut is refused with the key and its name", "[models][megatron]") {
+TEST_CASE("megatron: a tensor that can't be cut is refused with the key and its name",
+          "[models][megatron]") {
   const auto side = megatron(small_model(4, 8), degrees(8, 4, 1, 2, 1, 4));
-  REQUIRE(refusal([&] { side->layout(tensor({{10, Axis::ffn, {}}}), 0, 1); }) ==
-          "tensor: w can't be cut by 4 ranks: a dim of 10 rows does not divide evenly into 4; use a divisor of "
+  REQUIRE(refusal([&] {
+            side->layout(tensor({{10, Axis::ffn, {}}}), 0, 1);
+          }) ==
+          "tensor: w can't be cut by 4 ranks: a dim of 10 rows does not divide evenly into 4; use "
+          "a divisor of "
           "10, or split: chunk or balanced");
   REQUIRE(refusal([&] {
-            side->layout(tensor({{8, Axis::expert, {}}, {10, Axis::ffn, {}}}, Role::routed_expert), 0, 1);
+            side->layout(tensor({{8, Axis::expert, {}}, {10, Axis::ffn, {}}}, Role::routed_expert),
+                         0, 1);
           }) ==
-          "expert_tensor: w can't be cut by 4 ranks: a dim of 10 rows does not divide evenly into 4; use a "
+          "expert_tensor: w can't be cut by 4 ranks: a dim of 10 rows does not divide evenly into "
+          "4; use a "
           "divisor of 10, or split: chunk or balanced");
   // (32 + 2 x 2) heads of 4 rows: 144 rows, 4.5 for each of 32.
   const auto fused = megatron(small_model(4, 0, {32, 2, 4}), degrees(32, 32, 1, 1));
-  REQUIRE(refusal([&] { fused->layout(tensor({{128, Axis::q_head, {}}}, Role::attention, "q"), 0, 1); }) ==
-          "tensor: w can't be cut by 32 ranks: a fused QKV matrix of 144 rows does not divide evenly into 32");
+  REQUIRE(refusal([&] {
+            fused->layout(tensor({{128, Axis::q_head, {}}}, Role::attention, "q"), 0, 1);
+          }) ==
+          "tensor: w can't be cut by 32 ranks: a fused QKV matrix of 144 rows does not divide "
+          "evenly into 32");
 }
 
-TEST_CASE("megatron: tp is fastest, then cp, dp and pp, and cp and dp hold copies", "[models][megatron]") {
+TEST_CASE("megatron: tp is fastest, then cp, dp and pp, and cp and dp hold copies",
+          "[models][megatron]") {
   MegatronOptions options = degrees(16, 2, 2, 2);
   options.first = Rank(100);
   const auto side = megatron(small_model(2), options);
@@ -194,7 +220,8 @@ TEST_CASE("megatron: experts have a grid of their own, over tp, cp and dp", "[mo
   // 16 ranks a stage: etp 2, ep 4, edp 2.
   const auto side = megatron(small_model(2, 8), degrees(16, 4, 2, 1, 4, 2));
   const Layout layout = side->layout(
-      tensor({{8, Axis::expert, {}}, {6, Axis::ffn, {}}, {5, Axis::none, {}}}, Role::routed_expert), 0, 1);
+      tensor({{8, Axis::expert, {}}, {6, Axis::ffn, {}}, {5, Axis::none, {}}}, Role::routed_expert),
+      0, 1);
   for (int rank = 0; rank < 16; ++rank) {
     const std::int64_t etp = rank % 2, ep = rank / 2 % 4;
     REQUIRE(held(layout, Rank(rank), 0) == IntervalSet(Interval{2 * ep, 2 * ep + 2}));
@@ -203,13 +230,16 @@ TEST_CASE("megatron: experts have a grid of their own, over tp, cp and dp", "[mo
   REQUIRE(layout.held_elements() == 2 * 8 * 6 * 5);
 }
 
-TEST_CASE("megatron: what a model keeps per expert lies with the experts, whatever its role", "[models][megatron]") {
-  // gpt-oss lists expert biases with the small tensors. They were once cut by the dense grid, where the
-  // expert dim fell to cp, which holds copies of everything else.
+TEST_CASE("megatron: what a model keeps per expert lies with the experts, whatever its role",
+          "[models][megatron]") {
+  // gpt-oss lists expert biases with the small tensors. They were once cut by the dense grid, where
+  // the expert dim fell to cp, which holds copies of everything else.
   const ModelSpec model = catalog_model("gpt-oss-120b");
   const auto side = megatron(model, degrees(32, 4, 2, 1, 16, 2));
-  const Layout down = layout_of(*side, tensor_named(model, "model.layers.0.mlp.experts.down_proj_bias"));
-  const Layout gate_up = layout_of(*side, tensor_named(model, "model.layers.0.mlp.experts.gate_up_proj_bias"));
+  const Layout down =
+      layout_of(*side, tensor_named(model, "model.layers.0.mlp.experts.down_proj_bias"));
+  const Layout gate_up =
+      layout_of(*side, tensor_named(model, "model.layers.0.mlp.experts.gate_up_proj_bias"));
   for (int rank = 0; rank < 32; ++rank) {
     const std::int64_t etp = rank % 2, ep = rank / 2;  // 128 experts / 16 = 8 each
     REQUIRE(held(down, Rank(rank), 0) == IntervalSet(Interval{8 * ep, 8 * ep + 8}));
@@ -224,7 +254,8 @@ TEST_CASE("megatron: a dense model ignores the expert degrees", "[models][megatr
   REQUIRE(side->layout(tensor({{8, Axis::ffn, {}}}), 0, 1).held_elements() == 4 * 8);
 }
 
-TEST_CASE("megatron: the embedding is on the first stage, norm, head and MTP on the last", "[models][megatron]") {
+TEST_CASE("megatron: the embedding is on the first stage, norm, head and MTP on the last",
+          "[models][megatron]") {
   const ModelSpec model = catalog_model("deepseek-v3", {.mtp = true});
   MegatronOptions options = degrees(16, 1, 1, 16);
   options.first_stage_layers = 3;
@@ -245,9 +276,12 @@ TEST_CASE("megatron: rules per tensor", "[models][megatron]") {
   const auto side = megatron(model, degrees(8, 8, 1, 1, 8, 1));
   const auto share = [&](const std::string& name) {
     const Layout layout = layout_of(*side, tensor_named(model, name));
-    return std::pair(held(layout, Rank(3), 0), layout.held_elements() / tensor_named(model, name).elements());
+    return std::pair(held(layout, Rank(3), 0),
+                     layout.held_elements() / tensor_named(model, name).elements());
   };
-  const auto whole = [](std::int64_t n) { return std::pair(IntervalSet(Interval{0, n}), std::int64_t{8}); };
+  const auto whole = [](std::int64_t n) {
+    return std::pair(IntervalSet(Interval{0, n}), std::int64_t{8});
+  };
   const auto eighth = [](std::int64_t n) {
     return std::pair(IntervalSet(Interval{n / 8 * 3, n / 8 * 4}), std::int64_t{1});
   };
@@ -258,7 +292,8 @@ TEST_CASE("megatron: rules per tensor", "[models][megatron]") {
   REQUIRE(share(attention + "q_b_proj.weight") == eighth(128 * 192));
   REQUIRE(share(attention + "kv_b_proj.weight") == eighth(128 * 256));
   // Row-parallel: all rows, an eighth of the columns.
-  REQUIRE(share(attention + "o_proj.weight") == std::pair(IntervalSet(Interval{0, 7168}), std::int64_t{1}));
+  REQUIRE(share(attention + "o_proj.weight") ==
+          std::pair(IntervalSet(Interval{0, 7168}), std::int64_t{1}));
   REQUIRE(share("model.layers.0.mlp.gate_proj.weight") == eighth(18432));
   REQUIRE(share(mlp + "shared_experts.up_proj.weight") == eighth(2048));
   REQUIRE(share(mlp + "gate.weight") == whole(256));
@@ -275,13 +310,15 @@ TEST_CASE("megatron: the fused QKV matrix is cut as it stands", "[models][megatr
       for (const int ratio : {1, 2, 5, 8}) {
         for (const int ranks : {1, 2, 3, 4, 6, 8, 16, 24}) {
           const HeadGroups heads{kv * ratio, kv, 12, gated};
-          if (kv * (ratio * (gated ? 2 : 1) + 2) * 12 % ranks == 0) require_cut_of_fused_matrix(heads, ranks);
+          if (kv * (ratio * (gated ? 2 : 1) + 2) * 12 % ranks == 0)
+            require_cut_of_fused_matrix(heads, ranks);
         }
       }
     }
   }
-  REQUIRE(refusal([] { megatron_qkv_rows({64, 2, 128, false}, 3, 0); }) ==
-          "a fused QKV matrix of 8704 rows does not divide evenly into 3");
+  REQUIRE(refusal([] {
+            megatron_qkv_rows({64, 2, 128, false}, 3, 0);
+          }) == "a fused QKV matrix of 8704 rows does not divide evenly into 3");
 }
 
 TEST_CASE("megatron: gated attention of Qwen3.8 at TP8, row by row", "[models][megatron]") {
@@ -289,10 +326,11 @@ TEST_CASE("megatron: gated attention of Qwen3.8 at TP8, row by row", "[models][m
   REQUIRE(model.heads == HeadGroups{64, 4, 256, true});
   require_cut_of_fused_matrix(model.heads, 8);
 
-  // Groups of (16 + 16 + 2) heads x 256 = 8704 rows, 34816 in all, 4352 a rank: half a group, 17 heads.
-  // Rank 0: the 16 queries of group 0 and the gate of its head 0, that is checkpoint rows 512 h ..
-  // 512 h + 255 of each head h and 256 .. 511. Rank 1: the other 15 gates, key and value.
-  const QkvRows first = megatron_qkv_rows(model.heads, 8, 0), second = megatron_qkv_rows(model.heads, 8, 1);
+  // Groups of (16 + 16 + 2) heads x 256 = 8704 rows, 34816 in all, 4352 a rank: half a group, 17
+  // heads. Rank 0: the 16 queries of group 0 and the gate of its head 0, that is checkpoint rows
+  // 512 h .. 512 h + 255 of each head h and 256 .. 511. Rank 1: the other 15 gates, key and value.
+  const QkvRows first = megatron_qkv_rows(model.heads, 8, 0),
+                second = megatron_qkv_rows(model.heads, 8, 1);
   std::vector<Interval> queries{{0, 512}}, gates;
   for (std::int64_t h = 1; h < 16; ++h) {
     queries.push_back({512 * h, 512 * h + 256});
@@ -315,7 +353,8 @@ TEST_CASE("megatron: gated attention of Qwen3.8 at TP8, row by row", "[models][m
   }
 }
 
-TEST_CASE("megatron: a checkpoint that fuses q, k and v itself is cut like one that does not", "[models][megatron]") {
+TEST_CASE("megatron: a checkpoint that fuses q, k and v itself is cut like one that does not",
+          "[models][megatron]") {
   // Ling: one matrix q | k | v of 64 + 8 + 8 heads x 128.
   const ModelSpec model = catalog_model("ling-1t");
   const TensorSpec& fused = tensor_named(model, "model.layers.0.attention.query_key_value.weight");

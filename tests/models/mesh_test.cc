@@ -56,7 +56,8 @@ TEST_CASE("mesh: a strided view of the line of ranks", "[models][mesh]") {
   REQUIRE(numbers(backwards.ranks()) == std::vector<int>{3, 2, 1, 0});
 }
 
-TEST_CASE("mesh: over a rank list, the last axis is fastest and strides are ignored", "[models][mesh]") {
+TEST_CASE("mesh: over a rank list, the last axis is fastest and strides are ignored",
+          "[models][mesh]") {
   const Mesh mesh(ranks_of({9, 2, 7, 4, 5, 0}), {{"a", 2, 77}, {"b", 3, 0}});
   REQUIRE(numbers(mesh.ranks()) == std::vector<int>{9, 2, 7, 4, 5, 0});
   REQUIRE(at(mesh, {0, 2}).value == 7);
@@ -96,7 +97,8 @@ TEST_CASE("mesh: the slices of an axis divide the ranks, in order", "[models][me
       REQUIRE(part.axis_index(axis.name) == -1);
       std::vector<Rank> expected;
       for (int r = 0; r < mesh.size(); ++r) {
-        if (mesh.coordinate_of(r)[pinned] == i) expected.push_back(mesh.ranks()[static_cast<std::size_t>(r)]);
+        if (mesh.coordinate_of(r)[pinned] == i)
+          expected.push_back(mesh.ranks()[static_cast<std::size_t>(r)]);
       }
       REQUIRE(part.ranks() == expected);
       all.insert(expected.begin(), expected.end());
@@ -106,33 +108,47 @@ TEST_CASE("mesh: the slices of an axis divide the ranks, in order", "[models][me
 }
 
 TEST_CASE("mesh: bad axes and ranks are refused", "[models][mesh]") {
-  REQUIRE(refusal([] { Mesh(Rank(0), {{"tp", 0, 1}}); }) == "mesh axis 'tp' has size 0; use 1 or more");
-  REQUIRE(refusal([] { Mesh::row_major(Rank(0), {{"pp", 2}, {"tp", -4}}); }) ==
-          "mesh axis 'tp' has size -4; use 1 or more");
-  REQUIRE(refusal([] { Mesh(Rank(0), {{"tp", 2, 1}, {"tp", 2, 2}}); }) ==
-          "mesh axis 'tp' is named twice; give each axis its own name");
+  REQUIRE(refusal([] {
+            Mesh(Rank(0), {{"tp", 0, 1}});
+          }) == "mesh axis 'tp' has size 0; use 1 or more");
+  REQUIRE(refusal([] {
+            Mesh::row_major(Rank(0), {{"pp", 2}, {"tp", -4}});
+          }) == "mesh axis 'tp' has size -4; use 1 or more");
+  REQUIRE(refusal([] {
+            Mesh(Rank(0), {{"tp", 2, 1}, {"tp", 2, 2}});
+          }) == "mesh axis 'tp' is named twice; give each axis its own name");
   // Coordinates (0, 2) and (1, 0) are both rank 2.
-  REQUIRE(refusal([] { Mesh(Rank(0), {{"a", 2, 2}, {"b", 3, 1}}); }) ==
-          "mesh names rank 2 twice; each coordinate needs its own rank");
-  REQUIRE(refusal([] { Mesh(ranks_of({3, 1, 3}), {{"a", 3, 1}}); }) ==
-          "mesh names rank 3 twice; each coordinate needs its own rank");
-  REQUIRE(refusal([] { Mesh(Rank(1), {{"a", 3, -1}}); }) == "mesh names rank -1; ranks count from 0");
-  REQUIRE(refusal([] { Mesh(ranks_of({0, 1, 2}), {{"a", 2, 1}, {"b", 2, 1}}); }) ==
-          "mesh axes make 4 coordinates but 3 ranks are listed; make them equal");
-  REQUIRE(refusal([] { Mesh(std::vector<Rank>{}, {{"a", 1, 1}}); }) ==
-          "mesh axes make 1 coordinates but 0 ranks are listed; make them equal");
-  REQUIRE(refusal([] { Mesh(Rank(0), {{"a", 1'000'001, 1}}); }) ==
-          "mesh has more than 1000000 ranks; use fewer");
+  REQUIRE(refusal([] {
+            Mesh(Rank(0), {{"a", 2, 2}, {"b", 3, 1}});
+          }) == "mesh names rank 2 twice; each coordinate needs its own rank");
+  REQUIRE(refusal([] {
+            Mesh(ranks_of({3, 1, 3}), {{"a", 3, 1}});
+          }) == "mesh names rank 3 twice; each coordinate needs its own rank");
+  REQUIRE(refusal([] {
+            Mesh(Rank(1), {{"a", 3, -1}});
+          }) == "mesh names rank -1; ranks count from 0");
+  REQUIRE(refusal([] {
+            Mesh(ranks_of({0, 1, 2}), {{"a", 2, 1}, {"b", 2, 1}});
+          }) == "mesh axes make 4 coordinates but 3 ranks are listed; make them equal");
+  REQUIRE(refusal([] {
+            Mesh(std::vector<Rank>{}, {{"a", 1, 1}});
+          }) == "mesh axes make 1 coordinates but 0 ranks are listed; make them equal");
+  REQUIRE(refusal([] {
+            Mesh(Rank(0), {{"a", 1'000'001, 1}});
+          }) == "mesh has more than 1000000 ranks; use fewer");
   // Strides of such sizes do not fit an int; they must not overflow before sizes are looked at.
-  REQUIRE(refusal([] { Mesh::row_major(Rank(0), {{"a", 70'000}, {"b", 70'000}, {"c", 70'000}}); }) ==
-          "mesh has more than 1000000 ranks; use fewer");
+  REQUIRE(refusal([] {
+            Mesh::row_major(Rank(0), {{"a", 70'000}, {"b", 70'000}, {"c", 70'000}});
+          }) == "mesh has more than 1000000 ranks; use fewer");
 }
 
 TEST_CASE("mesh: a slice of what is not there is a bug of the caller", "[models][mesh]") {
   const Mesh mesh = Mesh::row_major(Rank(0), {{"pp", 2}, {"tp", 4}});
   REQUIRE_THAT(check_failure([&] { mesh.slice("ep", 0); }), Catch::Contains("'a >= 0'"));
-  REQUIRE_THAT(check_failure([&] { mesh.slice("pp", 2); }), Catch::Contains("coordinate < axes_[at].size"));
-  REQUIRE_THAT(check_failure([&] { at(mesh, {0}); }), Catch::Contains("coordinate.size() == axes_.size()"));
+  REQUIRE_THAT(check_failure([&] { mesh.slice("pp", 2); }),
+               Catch::Contains("coordinate < axes_[at].size"));
+  REQUIRE_THAT(check_failure([&] { at(mesh, {0}); }),
+               Catch::Contains("coordinate.size() == axes_.size()"));
 }
 
 }  // namespace refit::test

@@ -26,7 +26,8 @@ class Holders {
     std::set<Rank> holders;
     for (std::size_t i = 0; i < shards_.size(); ++i) {
       bool holds = true;
-      for (std::size_t d = 0; d < element.size(); ++d) holds = holds && shards_[i][d].contains(element[d]);
+      for (std::size_t d = 0; d < element.size(); ++d)
+        holds = holds && shards_[i][d].contains(element[d]);
       if (holds) holders.insert(ranks_[i]);
     }
     return {holders.begin(), holders.end()};
@@ -59,7 +60,8 @@ std::string fault(const Refit& refit, const std::vector<Parcel>& parcels,
   std::map<std::pair<int, Element>, std::size_t> parcel_of;
   for (std::size_t p = 0; p < parcels.size(); ++p) {
     const Parcel& parcel = parcels[p];
-    if (!keys.insert({parcel.stage, parcel.group, parcel.owners, parcel.demanders}).second) return "equal keys";
+    if (!keys.insert({parcel.stage, parcel.group, parcel.owners, parcel.demanders}).second)
+      return "equal keys";
     if (parcel.owners.empty() || parcel.demanders.empty()) return "nobody owns or wants a parcel";
     if (parcel.chunks != 1) return "chunks";
     std::int64_t bytes = 0;
@@ -68,9 +70,11 @@ std::string fault(const Refit& refit, const std::vector<Parcel>& parcels,
       if (fragment.region.size() != c.shape().size()) return "dims";
       for (std::size_t d = 0; d < fragment.region.size(); ++d) {
         const Interval& side = fragment.region[d];
-        if (side.begin < 0 || side.end > c.shape()[d] || side.size() < 1) return "a fragment outside its tensor";
+        if (side.begin < 0 || side.end > c.shape()[d] || side.size() < 1)
+          return "a fragment outside its tensor";
       }
-      if (c.stage != parcel.stage || (group_of ? group_of(c) : 0) != parcel.group) return "stage or group";
+      if (c.stage != parcel.stage || (group_of ? group_of(c) : 0) != parcel.group)
+        return "stage or group";
       bytes += bytes_of(refit, fragment);
       bool twice = false;
       for_each_element(fragment.region, [&](const Element& element) {
@@ -109,8 +113,11 @@ void require_chunks_sum(const Refit& refit, std::vector<Parcel> parcels, int chu
   }
 }
 
-TensorClass tensor_class(Layout source, Layout destination, Dtype dtype = Dtype::u8, int stage = 0) {
-  return {"w", dtype, Role::unspecified, false, stage, {0}, std::move(source), std::move(destination), 1, ""};
+TensorClass tensor_class(Layout source, Layout destination, Dtype dtype = Dtype::u8,
+                         int stage = 0) {
+  return {"w",   dtype, Role::unspecified, false,
+          stage, {0},   std::move(source), std::move(destination),
+          1,     ""};
 }
 
 Layout random_layout(RandomCuts& random, const std::vector<std::int64_t>& shape) {
@@ -129,7 +136,8 @@ Layout random_layout(RandomCuts& random, const std::vector<std::int64_t>& shape)
       continue;
     }
     const auto d = static_cast<std::size_t>(dim);
-    placements.push_back(shard(dim, cut[d] ? random.for_any_length(n).split : random.any(shape[d], n).split));
+    placements.push_back(
+        shard(dim, cut[d] ? random.for_any_length(n).split : random.any(shape[d], n).split));
     cut[d] = true;
   }
   // A scattered list of ranks that overlaps that of other layouts.
@@ -138,14 +146,16 @@ Layout random_layout(RandomCuts& random, const std::vector<std::int64_t>& shape)
   std::vector<Rank> ranks;
   for (const int rank : chosen) ranks.push_back(Rank(rank));
   for (std::size_t i = ranks.size(); i > 1; --i) {
-    std::swap(ranks[i - 1], ranks[static_cast<std::size_t>(random.pick(0, static_cast<int>(i) - 1))]);
+    std::swap(ranks[i - 1],
+              ranks[static_cast<std::size_t>(random.pick(0, static_cast<int>(i) - 1))]);
   }
   return Layout(shape, Mesh(ranks, axes), placements);
 }
 
 }  // namespace
 
-TEST_CASE("parcels: every pair of small layouts agrees with looking at each element", "[models][parcels][oracle]") {
+TEST_CASE("parcels: every pair of small layouts agrees with looking at each element",
+          "[models][parcels][oracle]") {
   int pairs = 0;
   for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{5}, {6, 4}, {2, 3, 2}}) {
     for (const auto& [sources, first, destinations] :
@@ -184,13 +194,16 @@ TEST_CASE("parcels: random layouts of several classes agree with looking at each
       const Layout source = random_layout(random, shape);
       // Sometimes the same on both sides, and sometimes as an earlier class.
       const Layout destination = random.pick(0, 9) == 0 ? source : random_layout(random, shape);
-      refit.classes.push_back(tensor_class(source, destination, random.pick(0, 1) == 0 ? Dtype::bf16 : Dtype::f32,
+      refit.classes.push_back(tensor_class(source, destination,
+                                           random.pick(0, 1) == 0 ? Dtype::bf16 : Dtype::f32,
                                            random.pick(0, 1)));
       if (random.pick(0, 3) == 0) refit.classes.push_back(refit.classes.back());
     }
     const bool grouped = random.pick(0, 1) == 0;
-    const std::vector<Parcel> parcels = grouped ? find_parcels(refit, group_of) : find_parcels(refit);
-    REQUIRE(fault(refit, parcels, grouped ? group_of : std::function<int(const TensorClass&)>{}) == "");
+    const std::vector<Parcel> parcels =
+        grouped ? find_parcels(refit, group_of) : find_parcels(refit);
+    REQUIRE(fault(refit, parcels, grouped ? group_of : std::function<int(const TensorClass&)>{}) ==
+            "");
     REQUIRE(parcels == (grouped ? find_parcels(refit, group_of) : find_parcels(refit)));
     for (const int chunks : {1, 2, 3, 7}) require_chunks_sum(refit, parcels, chunks);
   }
@@ -198,9 +211,10 @@ TEST_CASE("parcels: random layouts of several classes agree with looking at each
 
 TEST_CASE("parcels: rows with the same owners and demanders are one parcel, each run one fragment",
           "[models][parcels]") {
-  // Source [gate; up] of 4 + 4 rows over 2; destination halves over 2: rank 0 keeps gate 0..1 and up
-  // 0..1, of which rows 0..1 go to rank 2 and rows 4..5 to rank 3.
-  const Mesh from = Mesh::row_major(Rank(0), {{"tp", 2}}), to = Mesh::row_major(Rank(2), {{"tp", 2}});
+  // Source [gate; up] of 4 + 4 rows over 2; destination halves over 2: rank 0 keeps gate 0..1 and
+  // up 0..1, of which rows 0..1 go to rank 2 and rows 4..5 to rank 3.
+  const Mesh from = Mesh::row_major(Rank(0), {{"tp", 2}}),
+             to = Mesh::row_major(Rank(2), {{"tp", 2}});
   Refit refit;
   refit.ranks = 4;
   refit.stages = 1;
@@ -222,13 +236,15 @@ TEST_CASE("parcels: rows with the same owners and demanders are one parcel, each
           std::vector<Fragment>{{ClassId(0), {{0, 3}, {0, 2}}}, {ClassId(0), {{0, 3}, {4, 6}}}});
 }
 
-TEST_CASE("parcels: stages and groups stay apart, classes of one stage merge", "[models][parcels]") {
+TEST_CASE("parcels: stages and groups stay apart, classes of one stage merge",
+          "[models][parcels]") {
   const Layout source({1, 4}, Mesh::row_major(Rank(0), {{"tp", 2}}), {shard(1)});
   const Layout destination({1, 4}, Mesh::row_major(Rank(2), {{"tp", 2}}), {shard(1)});
   Refit refit;
   refit.ranks = 4;
   refit.stages = 2;
-  for (const int stage : {0, 1, 0}) refit.classes.push_back(tensor_class(source, destination, Dtype::u8, stage));
+  for (const int stage : {0, 1, 0})
+    refit.classes.push_back(tensor_class(source, destination, Dtype::u8, stage));
   refit.classes[2].role = Role::router;
 
   const std::vector<Parcel> merged = find_parcels(refit);
@@ -249,9 +265,9 @@ TEST_CASE("parcels: padding is in no parcel", "[models][parcels]") {
   Refit refit;
   refit.ranks = 7;
   refit.stages = 1;
-  refit.classes.push_back(
-      tensor_class(Layout({1, 10}, Mesh::row_major(Rank(0), {{"tp", 4}}), {shard(1, Split::padded(16))}),
-                   Layout({1, 10}, Mesh::row_major(Rank(4), {{"tp", 3}}), {shard(1, Split::padded(12))})));
+  refit.classes.push_back(tensor_class(
+      Layout({1, 10}, Mesh::row_major(Rank(0), {{"tp", 4}}), {shard(1, Split::padded(16))}),
+      Layout({1, 10}, Mesh::row_major(Rank(4), {{"tp", 3}}), {shard(1, Split::padded(12))})));
   std::int64_t bytes = 0;
   for (const Parcel& parcel : find_parcels(refit)) {
     bytes += parcel.bytes;
@@ -260,18 +276,21 @@ TEST_CASE("parcels: padding is in no parcel", "[models][parcels]") {
   REQUIRE(bytes == 10);
 }
 
-TEST_CASE("parcels: as many for a million members, and for many replicas, as for one", "[models][parcels]") {
+TEST_CASE("parcels: as many for a million members, and for many replicas, as for one",
+          "[models][parcels]") {
   const auto parcels_of = [](std::int64_t members, int replicas) {
     const std::vector<std::int64_t> shape{members, 256, 64, 32};
     Refit refit;
     refit.ranks = 16 + 8 * replicas;
     refit.stages = 1;
-    refit.classes.push_back(tensor_class(
-        Layout(shape, Mesh::row_major(Rank(0), {{"ep", 16}}), {shard(1)}),
-        Layout(shape, Mesh::row_major(Rank(16), {{"engine", replicas}, {"tp", 8}}), {replicate(), shard(2)})));
+    refit.classes.push_back(
+        tensor_class(Layout(shape, Mesh::row_major(Rank(0), {{"ep", 16}}), {shard(1)}),
+                     Layout(shape, Mesh::row_major(Rank(16), {{"engine", replicas}, {"tp", 8}}),
+                            {replicate(), shard(2)})));
     return find_parcels(refit);
   };
-  const std::vector<Parcel> one = parcels_of(1, 1), many = parcels_of(1'000'000, 1), copies = parcels_of(1, 64);
+  const std::vector<Parcel> one = parcels_of(1, 1), many = parcels_of(1'000'000, 1),
+                            copies = parcels_of(1, 64);
   REQUIRE(one.size() == 16 * 8);
   REQUIRE(many.size() == one.size());
   REQUIRE(copies.size() == one.size());

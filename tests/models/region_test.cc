@@ -28,7 +28,8 @@ void require_normal(const IntervalSet& set) {
 
 }  // namespace
 
-TEST_CASE("interval set: an interval is a set, an empty interval the empty set", "[models][region]") {
+TEST_CASE("interval set: an interval is a set, an empty interval the empty set",
+          "[models][region]") {
   REQUIRE(Interval{3, 7}.size() == 4);
   REQUIRE(IntervalSet(Interval{3, 7}).intervals() == std::vector<Interval>{{3, 7}});
   REQUIRE(IntervalSet(Interval{3, 3}).empty());
@@ -37,7 +38,8 @@ TEST_CASE("interval set: an interval is a set, an empty interval the empty set",
   REQUIRE(IntervalSet().size() == 0);
 }
 
-TEST_CASE("interval set: of() sorts, joins what touches and drops what is empty", "[models][region]") {
+TEST_CASE("interval set: of() sorts, joins what touches and drops what is empty",
+          "[models][region]") {
   const IntervalSet set = IntervalSet::of({{8, 9}, {0, 2}, {5, 5}, {2, 4}, {6, 8}});
   REQUIRE(set.intervals() == std::vector<Interval>{{0, 4}, {6, 9}});
   REQUIRE(set.size() == 7);
@@ -47,9 +49,14 @@ TEST_CASE("interval set: of() sorts, joins what touches and drops what is empty"
 }
 
 TEST_CASE("interval set: overlapping intervals are a bug of the caller", "[models][region]") {
-  REQUIRE_THAT(check_failure([] { IntervalSet::of({{0, 4}, {3, 5}}); }),
+  REQUIRE_THAT(check_failure([] {
+                 IntervalSet::of({{0, 4}, {3, 5}});
+               }),
                Catch::Contains("'set.intervals_.back().end == interval.begin' does not hold"));
-  REQUIRE_THAT(check_failure([] { IntervalSet::of({{0, 4}, {0, 4}}); }), Catch::Contains("does not hold"));
+  REQUIRE_THAT(check_failure([] {
+                 IntervalSet::of({{0, 4}, {0, 4}});
+               }),
+               Catch::Contains("does not hold"));
   REQUIRE(check_failure([] { IntervalSet::of({{0, 4}, {4, 5}}); }) == "");
 }
 
@@ -72,11 +79,13 @@ TEST_CASE("interval set: intersect agrees with testing each row", "[models][regi
   REQUIRE(intersect(IntervalSet(), IntervalSet(Interval{4, 8})).empty());
 }
 
-TEST_CASE("interval set: stacked blocks keep their rows and join where they touch", "[models][region]") {
+TEST_CASE("interval set: stacked blocks keep their rows and join where they touch",
+          "[models][region]") {
   // Rows 2..3 of a block of 4, none of a block of 3, rows 0 and 2 of a block of 3: 2, 3, 7, 9.
   const IntervalSet none, ends = IntervalSet::of({{0, 1}, {2, 3}});
   REQUIRE(rows_of(stack({Interval{2, 4}, none, ends}, {4, 3, 3})) == Rows{2, 3, 7, 9});
-  REQUIRE(stack({Interval{2, 4}, Interval{0, 1}}, {4, 1}).intervals() == std::vector<Interval>{{2, 5}});
+  REQUIRE(stack({Interval{2, 4}, Interval{0, 1}}, {4, 1}).intervals() ==
+          std::vector<Interval>{{2, 5}});
   REQUIRE(stack({}, {}).empty());
 }
 
@@ -91,8 +100,13 @@ TEST_CASE("region: elements, intersect and contains of boxes", "[models][region]
   REQUIRE(contains(box, {{3, 4}, {2, 3}}));
   REQUIRE_FALSE(contains(box, {{3, 5}, {2, 3}}));
   REQUIRE_FALSE(contains(box, {{3, 4}, {1, 3}}));
-  REQUIRE_THAT(check_failure([&] { intersect(box, {{0, 1}}); }), Catch::Contains("a.size() == b.size()"));
-  REQUIRE_THAT(check_failure([&] { contains(box, {{0, 1}}); }),
+  REQUIRE_THAT(check_failure([&] {
+                 intersect(box, {{0, 1}});
+               }),
+               Catch::Contains("a.size() == b.size()"));
+  REQUIRE_THAT(check_failure([&] {
+                 contains(box, {{0, 1}});
+               }),
                Catch::Contains("outer.size() == inner.size()"));
 }
 
@@ -102,7 +116,8 @@ TEST_CASE("slice: cuts the first dim that the parts divide", "[models][region]")
   REQUIRE(slice({{5, 6}, {8, 16}}, 0, 1) == Region{{5, 6}, {8, 16}});
 }
 
-TEST_CASE("slice: else it cuts the longest dim, in parts that differ by a row", "[models][region]") {
+TEST_CASE("slice: else it cuts the longest dim, in parts that differ by a row",
+          "[models][region]") {
   // 7 rows in 3: [0, 2), [2, 4), [4, 7).
   REQUIRE(slice({{0, 5}, {0, 7}}, 0, 3) == Region{{0, 5}, {0, 2}});
   REQUIRE(slice({{0, 5}, {0, 7}}, 1, 3) == Region{{0, 5}, {2, 4}});
@@ -113,7 +128,8 @@ TEST_CASE("slice: else it cuts the longest dim, in parts that differ by a row", 
   REQUIRE(some == 2);
 }
 
-TEST_CASE("slice: the parts of a region are disjoint, cover it and differ by a row", "[models][region]") {
+TEST_CASE("slice: the parts of a region are disjoint, cover it and differ by a row",
+          "[models][region]") {
   const std::int64_t a = GENERATE(range(1, 10)), b = GENERATE(1, 2, 3, 5, 8), c = GENERATE(1, 6);
   const int parts = GENERATE(range(1, 13));
   const Region whole{{3, 3 + a}, {1, 1 + b}, {0, c}};
@@ -139,8 +155,14 @@ TEST_CASE("slice: the parts of a region are disjoint, cover it and differ by a r
 }
 
 TEST_CASE("slice: a part outside 0 to parts - 1 is a bug of the caller", "[models][region]") {
-  REQUIRE_THAT(check_failure([] { slice({{0, 4}}, 4, 4); }), Catch::Contains("0 <= part && part < parts"));
-  REQUIRE_THAT(check_failure([] { slice({{0, 4}}, -1, 4); }), Catch::Contains("0 <= part && part < parts"));
+  REQUIRE_THAT(check_failure([] {
+                 slice({{0, 4}}, 4, 4);
+               }),
+               Catch::Contains("0 <= part && part < parts"));
+  REQUIRE_THAT(check_failure([] {
+                 slice({{0, 4}}, -1, 4);
+               }),
+               Catch::Contains("0 <= part && part < parts"));
 }
 
 }  // namespace refit::test

@@ -40,7 +40,8 @@ inline std::vector<Rows> deal(const Rows& rows, const std::vector<std::int64_t>&
   std::size_t next = 0;
   for (const std::int64_t size : sizes) {
     hands.emplace_back();
-    for (std::int64_t i = 0; i < size && next < rows.size(); ++i) hands.back().push_back(rows[next++]);
+    for (std::int64_t i = 0; i < size && next < rows.size(); ++i)
+      hands.back().push_back(rows[next++]);
   }
   return hands;
 }
@@ -56,7 +57,8 @@ struct CutCase {
 inline CutCase chunk_case(int n) {
   return {"chunk", Split::chunk(), [n](const Rows& rows) {
             const auto length = static_cast<std::int64_t>(rows.size());
-            return deal(rows, std::vector<std::int64_t>(static_cast<std::size_t>(n), (length + n - 1) / n));
+            return deal(
+                rows, std::vector<std::int64_t>(static_cast<std::size_t>(n), (length + n - 1) / n));
           }};
 }
 
@@ -111,7 +113,8 @@ inline CutCase table_case(const std::vector<Rows>& positions) {
             std::vector<Rows> hands;
             for (const Rows& wanted : positions) {
               hands.emplace_back();
-              for (const std::int64_t at : wanted) hands.back().push_back(rows[static_cast<std::size_t>(at)]);
+              for (const std::int64_t at : wanted)
+                hands.back().push_back(rows[static_cast<std::size_t>(at)]);
             }
             return hands;
           }};
@@ -141,7 +144,8 @@ class RandomCuts {
         break;
       case 4:
         for (int owners = n; owners >= 1; --owners) {
-          if (n % owners == 0 && length % owners == 0 && (owners < n || pick(0, 1) == 0)) return shared_case(n, owners);
+          if (n % owners == 0 && length % owners == 0 && (owners < n || pick(0, 1) == 0))
+            return shared_case(n, owners);
         }
         break;
       case 5:
@@ -162,7 +166,8 @@ class RandomCuts {
     for (std::int64_t row = 0; row < length; ++row) {
       const int owner = pick(0, n - 1);
       for (int i = 0; i < n; ++i) {
-        if (i == owner || pick(1, 8) <= copies) positions[static_cast<std::size_t>(i)].push_back(row);
+        if (i == owner || pick(1, 8) <= copies)
+          positions[static_cast<std::size_t>(i)].push_back(row);
       }
     }
     return table_case(positions);

@@ -52,7 +52,8 @@ TEST_CASE("split: every kind agrees with dealing rows out one by one", "[models]
         }
       }
       for (int owners = 1; owners <= n; ++owners) {
-        if (n % owners == 0 && length % owners == 0) require_same(shared_case(n, owners), length, n);
+        if (n % owners == 0 && length % owners == 0)
+          require_same(shared_case(n, owners), length, n);
       }
     }
   }
@@ -89,23 +90,33 @@ TEST_CASE("split: a table is taken as it stands", "[models][split]") {
 
 TEST_CASE("split: what can't be divided is refused, naming both numbers", "[models][split]") {
   REQUIRE(refusal(Split::even(), 10, 4) ==
-          "a dim of 10 rows does not divide evenly into 4; use a divisor of 10, or split: chunk or balanced");
+          "a dim of 10 rows does not divide evenly into 4; use a divisor of 10, or split: chunk or "
+          "balanced");
   REQUIRE(refusal(Split::padded(14), 10, 4) ==
           "10 rows padded to 14 do not divide evenly into 4; pad to a multiple of 4");
   // The number of parts is not what is wrong here.
-  REQUIRE(refusal(Split::padded(8), 10, 4) == "10 rows do not fit in 8 padded rows; pad to 10 or more");
+  REQUIRE(refusal(Split::padded(8), 10, 4) ==
+          "10 rows do not fit in 8 padded rows; pad to 10 or more");
   REQUIRE(refusal(Split::blocks({8, 2}), 10, 4) ==
-          "a block of 2 rows does not divide evenly into 4; use a divisor of 2, or split: chunk or balanced");
-  REQUIRE(refusal(Split::blocks({8, 4}), 10, 4) == "blocks sum to 12 rows but the dim has 10; make them equal");
-  REQUIRE(refusal(Split::blocks({}), 10, 4) == "blocks sum to 0 rows but the dim has 10; make them equal");
-  REQUIRE(refusal(Split::shared(4), 8, 6) == "4 owners can't be shared evenly by 6 ranks; use a multiple of 4");
-  REQUIRE(refusal(Split::shared(4), 8, 2) == "4 owners can't be shared evenly by 2 ranks; use a multiple of 4");
+          "a block of 2 rows does not divide evenly into 4; use a divisor of 2, or split: chunk or "
+          "balanced");
+  REQUIRE(refusal(Split::blocks({8, 4}), 10, 4) ==
+          "blocks sum to 12 rows but the dim has 10; make them equal");
+  REQUIRE(refusal(Split::blocks({}), 10, 4) ==
+          "blocks sum to 0 rows but the dim has 10; make them equal");
+  REQUIRE(refusal(Split::shared(4), 8, 6) ==
+          "4 owners can't be shared evenly by 6 ranks; use a multiple of 4");
+  REQUIRE(refusal(Split::shared(4), 8, 2) ==
+          "4 owners can't be shared evenly by 2 ranks; use a multiple of 4");
   REQUIRE(refusal(Split::shared(4), 10, 8) ==
-          "a dim of 10 rows does not divide evenly into 4; use a divisor of 10, or split: chunk or balanced");
+          "a dim of 10 rows does not divide evenly into 4; use a divisor of 10, or split: chunk or "
+          "balanced");
   REQUIRE(refusal(Split::table({Interval{0, 10}}), 10, 2) ==
           "1 pieces are written out for 2 coordinates; make them equal");
-  REQUIRE(refusal(Split::table({Interval{0, 11}}), 10, 1) == "piece [0, 11) lies outside a dim of 10 rows");
-  REQUIRE(refusal(Split::table({Interval{-1, 4}}), 10, 1) == "piece [-1, 4) lies outside a dim of 10 rows");
+  REQUIRE(refusal(Split::table({Interval{0, 11}}), 10, 1) ==
+          "piece [0, 11) lies outside a dim of 10 rows");
+  REQUIRE(refusal(Split::table({Interval{-1, 4}}), 10, 1) ==
+          "piece [-1, 4) lies outside a dim of 10 rows");
 }
 
 TEST_CASE("split: numbers that make no sense are a bug of the caller", "[models][split]") {
@@ -113,15 +124,24 @@ TEST_CASE("split: numbers that make no sense are a bug of the caller", "[models]
   REQUIRE_THAT(check_failure([] { Split::shared(0); }), Catch::Contains("owners >= 1"));
   // A negative block would make room for rows before the first.
   REQUIRE_THAT(check_failure([] { Split::blocks({-4, 12}); }), Catch::Contains("does not hold"));
-  REQUIRE_THAT(check_failure([] { Split::chunk().piece(8, 4, 4); }), Catch::Contains("0 <= i && i < n"));
-  REQUIRE_THAT(check_failure([] { Split::chunk().piece(8, 4, -1); }), Catch::Contains("0 <= i && i < n"));
+  REQUIRE_THAT(check_failure([] { Split::chunk().piece(8, 4, 4); }),
+               Catch::Contains("0 <= i && i < n"));
+  REQUIRE_THAT(check_failure([] { Split::chunk().piece(8, 4, -1); }),
+               Catch::Contains("0 <= i && i < n"));
 }
 
 TEST_CASE("split: kinds and their numbers make splits differ", "[models][split]") {
-  const std::vector<Split> splits{Split::chunk(),        Split::balanced(),    Split::even(),
-                                  Split::padded(8),      Split::padded(16),    Split::blocks({8}),
-                                  Split::blocks({4, 4}), Split::shared(8),     Split::shared(2),
-                                  Split::table({}),      Split::table({Interval{0, 8}})};
+  const std::vector<Split> splits{Split::chunk(),
+                                  Split::balanced(),
+                                  Split::even(),
+                                  Split::padded(8),
+                                  Split::padded(16),
+                                  Split::blocks({8}),
+                                  Split::blocks({4, 4}),
+                                  Split::shared(8),
+                                  Split::shared(2),
+                                  Split::table({}),
+                                  Split::table({Interval{0, 8}})};
   for (std::size_t a = 0; a < splits.size(); ++a) {
     for (std::size_t b = 0; b < splits.size(); ++b) REQUIRE((splits[a] == splits[b]) == (a == b));
   }

@@ -51,18 +51,24 @@ TEST_CASE("vllm: layers left over go to the stages before the last, backwards", 
   REQUIRE(vllm_stage_layers(7, 2) == std::vector<int>{4, 3});
   REQUIRE(vllm_stage_layers(11, 4) == std::vector<int>{3, 3, 3, 2});
   REQUIRE(vllm_stage_layers(5, 5) == std::vector<int>{1, 1, 1, 1, 1});
-  REQUIRE(refusal([] { vllm_stage_layers(5, 6); }) == "pipeline: 6 stages for 5 layers; use 1 to 5");
-  REQUIRE(refusal([] { vllm_stage_layers(5, 0); }) == "pipeline: 0 stages for 5 layers; use 1 to 5");
+  REQUIRE(refusal([] { vllm_stage_layers(5, 6); }) ==
+          "pipeline: 6 stages for 5 layers; use 1 to 5");
+  REQUIRE(refusal([] { vllm_stage_layers(5, 0); }) ==
+          "pipeline: 0 stages for 5 layers; use 1 to 5");
 }
 
 TEST_CASE("vllm: degrees that do not fit are refused", "[models][vllm]") {
   REQUIRE(refusal_of(small_model(4), degrees(8, 2, 2, 4)) ==
           "tensor x pipeline x data: an engine of 16 ranks does not divide 8 ranks");
-  REQUIRE(refusal_of(small_model(4), degrees(8, 0, 1, 1)) == "tensor: 0 is not a degree; use 1 or more");
+  REQUIRE(refusal_of(small_model(4), degrees(8, 0, 1, 1)) ==
+          "tensor: 0 is not a degree; use 1 or more");
   // -2 x -2 = 4 divides 8.
-  REQUIRE(refusal_of(small_model(4), degrees(8, -2, 1, -2)) == "tensor: -2 is not a degree; use 1 or more");
-  REQUIRE(refusal_of(small_model(4), degrees(8, 2, 1, -2)) == "data: -2 is not a degree; use 1 or more");
-  REQUIRE(refusal_of(small_model(4), degrees(8, 1, 5, 1)) == "pipeline: 5 stages for 4 layers; use 1 to 4");
+  REQUIRE(refusal_of(small_model(4), degrees(8, -2, 1, -2)) ==
+          "tensor: -2 is not a degree; use 1 or more");
+  REQUIRE(refusal_of(small_model(4), degrees(8, 2, 1, -2)) ==
+          "data: -2 is not a degree; use 1 or more");
+  REQUIRE(refusal_of(small_model(4), degrees(8, 1, 5, 1)) ==
+          "pipeline: 5 stages for 4 layers; use 1 to 4");
   // 65536 x 65536 is 0 in 32 bits.
   REQUIRE(refusal_of(small_model(4), degrees(8, 65'536, 1, 65'536)) ==
           "tensor x pipeline x data: an engine of 4294967296 ranks does not divide 8 ranks");
@@ -74,18 +80,25 @@ TEST_CASE("vllm: degrees that do not fit are refused", "[models][vllm]") {
 
 TEST_CASE("vllm: a tensor that can't be cut is refused with its name", "[models][vllm]") {
   const auto side = vllm(small_model(4), degrees(8, 4, 1, 1));
-  REQUIRE(refusal([&] { side->layout(tensor({{10, Axis::ffn, {}}}), 0, 1); }) ==
-          "tensor: w can't be cut by 4 ranks: a dim of 10 rows does not divide evenly into 4; use a divisor of "
+  REQUIRE(refusal([&] {
+            side->layout(tensor({{10, Axis::ffn, {}}}), 0, 1);
+          }) ==
+          "tensor: w can't be cut by 4 ranks: a dim of 10 rows does not divide evenly into 4; use "
+          "a divisor of "
           "10, or split: chunk or balanced");
   // A vocabulary of 100 rows is padded to 128, which 3 does not divide.
   const auto three = vllm(small_model(4), degrees(3, 3, 1, 1));
-  REQUIRE(refusal([&] { three->layout(tensor({{100, Axis::vocab, {}}}, Role::embedding), 0, 1); }) ==
-          "tensor: w can't be cut by 3 ranks: 100 rows padded to 128 do not divide evenly into 3; pad to a "
+  REQUIRE(refusal([&] {
+            three->layout(tensor({{100, Axis::vocab, {}}}, Role::embedding), 0, 1);
+          }) ==
+          "tensor: w can't be cut by 3 ranks: 100 rows padded to 128 do not divide evenly into 3; "
+          "pad to a "
           "multiple of 3");
   // Experts are cut by data x tensor.
   const auto wide = vllm(small_model(4), degrees(16, 4, 1, 4));
   REQUIRE(refusal([&] { wide->layout(expert_tensor(), 0, 1); }) ==
-          "tensor: w can't be cut by 16 ranks: a dim of 8 rows does not divide evenly into 16; use a divisor of "
+          "tensor: w can't be cut by 16 ranks: a dim of 8 rows does not divide evenly into 16; use "
+          "a divisor of "
           "8, or split: chunk or balanced");
 }
 
@@ -102,7 +115,8 @@ TEST_CASE("vllm: tp is fastest, then pp, dp and the engine", "[models][vllm]") {
     std::vector<Rank> expected;
     for (int engine = 0; engine < 2; ++engine) {
       for (int dp = 0; dp < 2; ++dp) {
-        for (int tp = 0; tp < 2; ++tp) expected.push_back(Rank(50 + ((engine * 2 + dp) * 2 + stage) * 2 + tp));
+        for (int tp = 0; tp < 2; ++tp)
+          expected.push_back(Rank(50 + ((engine * 2 + dp) * 2 + stage) * 2 + tp));
       }
     }
     REQUIRE(layout.mesh().ranks() == expected);
@@ -113,7 +127,8 @@ TEST_CASE("vllm: tp is fastest, then pp, dp and the engine", "[models][vllm]") {
   }
 }
 
-TEST_CASE("vllm: without expert parallel, data x tensor ranks cut every expert, data outermost", "[models][vllm]") {
+TEST_CASE("vllm: without expert parallel, data x tensor ranks cut every expert, data outermost",
+          "[models][vllm]") {
   // Two engines of dp 2, pp 2, tp 2. Stage 1 of engine 0: ranks 2, 3 (dp 0) and 6, 7 (dp 1).
   const auto side = vllm(small_model(4), degrees(16, 2, 2, 2));
   const Layout layout = side->layout(expert_tensor(), 1, 1);
@@ -128,13 +143,15 @@ TEST_CASE("vllm: without expert parallel, data x tensor ranks cut every expert, 
   REQUIRE(layout.held_elements() == 2 * 6 * 8 * 3);
 }
 
-TEST_CASE("vllm: with expert parallel, experts are whole, the first ranks hold one more", "[models][vllm]") {
+TEST_CASE("vllm: with expert parallel, experts are whole, the first ranks hold one more",
+          "[models][vllm]") {
   // 6 experts over 4 ranks: 2, 2, 1, 1.
   const auto side = vllm(small_model(4), degrees(8, 2, 1, 2, true));
   const Layout layout = side->layout(expert_tensor(), 0, 1);
   const std::vector<Interval> experts{{0, 2}, {2, 4}, {4, 5}, {5, 6}};
   for (int rank = 0; rank < 8; ++rank) {
-    REQUIRE(held(layout, Rank(rank), 0) == IntervalSet(experts[static_cast<std::size_t>(rank % 4)]));
+    REQUIRE(held(layout, Rank(rank), 0) ==
+            IntervalSet(experts[static_cast<std::size_t>(rank % 4)]));
     REQUIRE(held(layout, Rank(rank), 1) == IntervalSet(Interval{0, 8}));
   }
   REQUIRE(layout.held_elements() == 2 * 6 * 8 * 3);
@@ -143,9 +160,10 @@ TEST_CASE("vllm: with expert parallel, experts are whole, the first ranks hold o
           vllm(small_model(4), degrees(8, 2, 1, 2))->layout(tensor({{8, Axis::ffn, {}}}), 0, 1));
 }
 
-TEST_CASE("vllm: what a model keeps per expert lies with the experts, whatever its role", "[models][vllm]") {
-  // gpt-oss lists expert biases with the small tensors; with expert parallel they were once cut by tensor
-  // rank instead, and each rank had a part of every expert's bias.
+TEST_CASE("vllm: what a model keeps per expert lies with the experts, whatever its role",
+          "[models][vllm]") {
+  // gpt-oss lists expert biases with the small tensors; with expert parallel they were once cut by
+  // tensor rank instead, and each rank had a part of every expert's bias.
   const ModelSpec model = catalog_model("gpt-oss-120b");
   const auto side = vllm(model, degrees(8, 4, 1, 2, true));
   for (const char* name : {"gate_up_proj_bias", "down_proj_bias", "gate_up_proj", "down_proj"}) {
@@ -161,7 +179,8 @@ TEST_CASE("vllm: what a model keeps per expert lies with the experts, whatever i
 TEST_CASE("vllm: fewer key and value heads than ranks are shared, more are cut", "[models][vllm]") {
   const auto rows_of_rank = [](HeadGroups heads, int tp, int rank) {
     const auto side = vllm(small_model(4, heads), degrees(tp, tp, 1, 1));
-    const TensorSpec k = tensor({{heads.kv_heads * heads.head_dim, Axis::kv_head, {}}}, Role::attention, "k");
+    const TensorSpec k =
+        tensor({{heads.kv_heads * heads.head_dim, Axis::kv_head, {}}}, Role::attention, "k");
     return held(side->layout(k, 0, 1), Rank(rank), 0);
   };
   REQUIRE(rows_of_rank({8, 2, 10, false}, 8, 3) == IntervalSet(Interval{0, 10}));
@@ -170,9 +189,10 @@ TEST_CASE("vllm: fewer key and value heads than ranks are shared, more are cut",
   REQUIRE(rows_of_rank({8, 4, 10, false}, 2, 1) == IntervalSet(Interval{20, 40}));
 }
 
-TEST_CASE("vllm: a checkpoint that fuses q, k and v shares key and value heads too", "[models][vllm]") {
-  // Ling: q | k | v of 64 + 8 + 8 heads x 128. At TP16, rank 5 has query heads 20..23 and head 2 of key
-  // and value; heads were once cut in halves instead.
+TEST_CASE("vllm: a checkpoint that fuses q, k and v shares key and value heads too",
+          "[models][vllm]") {
+  // Ling: q | k | v of 64 + 8 + 8 heads x 128. At TP16, rank 5 has query heads 20..23 and head 2 of
+  // key and value; heads were once cut in halves instead.
   const ModelSpec model = catalog_model("ling-1t");
   const TensorSpec& fused = tensor_named(model, "model.layers.0.attention.query_key_value.weight");
   const Layout sixteen = layout_of(*vllm(model, degrees(16, 16, 1, 1)), fused);
@@ -180,7 +200,8 @@ TEST_CASE("vllm: a checkpoint that fuses q, k and v shares key and value heads t
           rows({{20 * 128, 24 * 128}, {66 * 128, 67 * 128}, {74 * 128, 75 * 128}}));
   REQUIRE(sixteen.held_elements() == (64 + 2 * 16) * 128 * 8192);
   const Layout eight = layout_of(*vllm(model, degrees(8, 8, 1, 1)), fused);
-  REQUIRE(held(eight, Rank(5), 0) == rows({{40 * 128, 48 * 128}, {69 * 128, 70 * 128}, {77 * 128, 78 * 128}}));
+  REQUIRE(held(eight, Rank(5), 0) ==
+          rows({{40 * 128, 48 * 128}, {69 * 128, 70 * 128}, {77 * 128, 78 * 128}}));
   REQUIRE(eight.held_elements() == fused.elements());
 }
 
@@ -192,7 +213,8 @@ TEST_CASE("vllm: heads of other kinds of attention are cut, not shared", "[model
   REQUIRE(held(layout, Rank(5), 0) == IntervalSet(Interval{5 * 4 * 3 * 128, 6 * 4 * 3 * 128}));
 }
 
-TEST_CASE("vllm: the embedding is on the first stage, norm, head and MTP on the last", "[models][vllm]") {
+TEST_CASE("vllm: the embedding is on the first stage, norm, head and MTP on the last",
+          "[models][vllm]") {
   const ModelSpec model = catalog_model("deepseek-v3", {.mtp = true});
   const auto side = vllm(model, degrees(4, 1, 4, 1));
   REQUIRE(side->stage_of(tensor_named(model, "model.embed_tokens.weight")) == 0);

@@ -33,8 +33,10 @@ Schedule plan_of(const Scenario& s, const char* strategy) {
 
 }  // namespace
 
-TEST_CASE("the bound stands below every wire-only prediction and falls as bandwidth grows", "[invariance]") {
-  const Scenario s = published(GENERATE("qwen3_235b_h100", "m2n_qwen3_235b_gb200", "nemotron_ultra_gb200"));
+TEST_CASE("the bound stands below every wire-only prediction and falls as bandwidth grows",
+          "[invariance]") {
+  const Scenario s =
+      published(GENERATE("qwen3_235b_h100", "m2n_qwen3_235b_gb200", "nemotron_ultra_gb200"));
   CAPTURE(s.name);
   const auto parcels = find_parcels(s.refit);
   const double bound = lower_bound(parcels, s.cluster).seconds;
@@ -59,7 +61,8 @@ TEST_CASE("all bandwidths times s give the wire-only time over s", "[invariance]
     const Schedule schedule = plan_of(s, strategy);
     const double time = predict(schedule, s.cluster).makespan_s;
     for (const double factor : {0.25, 2.0, 8.0}) {
-      REQUIRE(predict(schedule, faster(s.cluster, factor)).makespan_s == Approx(time / factor).epsilon(1e-6));
+      REQUIRE(predict(schedule, faster(s.cluster, factor)).makespan_s ==
+              Approx(time / factor).epsilon(1e-6));
     }
   }
 }
@@ -77,7 +80,8 @@ TEST_CASE("a prediction is the same each time, to the last bit", "[invariance]")
   }
 }
 
-TEST_CASE("in one rack, direct sends eight copies where reshard sends one, and is slower for it", "[published]") {
+TEST_CASE("in one rack, direct sends eight copies where reshard sends one, and is slower for it",
+          "[published]") {
   const Scenario s = published("m2n_qwen3_235b_gb200");
   const auto run = [&](const char* strategy) {
     const Schedule schedule = plan_of(s, strategy);
@@ -85,10 +89,12 @@ TEST_CASE("in one rack, direct sends eight copies where reshard sends one, and i
   };
   const auto [direct, direct_s] = run("direct");
   const auto [reshard, reshard_s] = run("reshard");
-  // Every engine is in the rack: its copy by network is what replicas cost. KV heads and what tensor
-  // parallel ranks replicate come on top for direct only.
-  REQUIRE(reshard.network_bytes == Approx(static_cast<double>(s.refit.unique_bytes())).epsilon(1e-12));
-  REQUIRE(direct.network_bytes == Approx(static_cast<double>(s.refit.payload_bytes())).epsilon(1e-12));
+  // Every engine is in the rack: its copy by network is what replicas cost. KV heads and what
+  // tensor parallel ranks replicate come on top for direct only.
+  REQUIRE(reshard.network_bytes ==
+          Approx(static_cast<double>(s.refit.unique_bytes())).epsilon(1e-12));
+  REQUIRE(direct.network_bytes ==
+          Approx(static_cast<double>(s.refit.payload_bytes())).epsilon(1e-12));
   REQUIRE(direct.network_bytes > 8 * reshard.network_bytes);
   REQUIRE(direct_s > 2 * reshard_s);
 }

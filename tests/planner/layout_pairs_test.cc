@@ -19,7 +19,8 @@ Cluster domains_of(int ranks, int size) {
   return cluster_of_domains(domains);
 }
 
-std::string plan_and_run(const Refit& refit, const Cluster& cluster, const char* strategy, int chunks) {
+std::string plan_and_run(const Refit& refit, const Cluster& cluster, const char* strategy,
+                         int chunks) {
   PlanOptions options;
   options.chunks = chunks;
   options.bucket_bytes = 40;
@@ -31,7 +32,8 @@ std::string plan_and_run(const Refit& refit, const Cluster& cluster, const char*
 
 }  // namespace
 
-TEST_CASE("every layout pair of an 8x8 tensor on up to 8 ranks a side arrives whole", "[planner][oracle]") {
+TEST_CASE("every layout pair of an 8x8 tensor on up to 8 ranks a side arrives whole",
+          "[planner][oracle]") {
   int pairs = 0;
   for (int from = 1; from <= 8; ++from) {
     const auto sources = all_layouts({8, 8}, 0, from);
@@ -44,7 +46,8 @@ TEST_CASE("every layout pair of an 8x8 tensor on up to 8 ranks a side arrives wh
           const int domain = 1 + pairs % 4;
           const int chunks = 1 + pairs % 3;
           for (const char* strategy : kStrategies) {
-            const std::string fault = plan_and_run(refit, domains_of(from + to, domain), strategy, chunks);
+            const std::string fault =
+                plan_and_run(refit, domains_of(from + to, domain), strategy, chunks);
             if (!fault.empty()) {
               CAPTURE(from, to, domain, chunks, strategy, fault);
               FAIL();
@@ -68,7 +71,8 @@ TEST_CASE("layout pairs on the same or partly the same ranks arrive whole", "[pl
         for (std::size_t d = s % 3; d < destinations.size(); d += 3) {
           const Refit refit = refit_of(sources[s], destinations[d], first + ranks);
           for (const char* strategy : kStrategies) {
-            const std::string fault = plan_and_run(refit, domains_of(first + ranks, 4), strategy, 2);
+            const std::string fault =
+                plan_and_run(refit, domains_of(first + ranks, 4), strategy, 2);
             if (!fault.empty()) {
               CAPTURE(ranks, first, s, d, strategy, fault);
               FAIL();
@@ -84,7 +88,9 @@ TEST_CASE("random tensors, splits, rank lists and domains arrive whole", "[plann
   const unsigned seed = 20240611;
   CAPTURE(seed);
   std::mt19937 random(seed);
-  const auto pick = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
+  const auto pick = [&](int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random);
+  };
   for (int round = 0; round < 300; ++round) {
     CAPTURE(round);
     std::vector<std::int64_t> shape{pick(1, 3)};

@@ -1,4 +1,5 @@
-// The published refits: bytes that follow from the models' shapes and the layouts, exact to the byte.
+// The published refits: bytes that follow from the models' shapes and the layouts, exact to the
+// byte.
 #include <catch2/catch.hpp>
 
 #include "models/import/hf_config.h"
@@ -50,7 +51,9 @@ Refit refit_of_job(const Job& job) {
                     job.training.gpus + job.generation.gpus);
 }
 
-bool is_bulk(const TensorClass& c) { return c.role == Role::routed_expert || c.role == Role::dense_ffn; }
+bool is_bulk(const TensorClass& c) {
+  return c.role == Role::routed_expert || c.role == Role::dense_ffn;
+}
 
 std::int64_t bulk_bytes(const Refit& refit) {
   std::int64_t sum = 0;
@@ -80,8 +83,9 @@ TEST_CASE("Qwen3-235B on H100: 16 copies over the network, 7.52 TB", "[planner][
   for (const std::int64_t bytes : network_in(schedule, cluster, 128, 128)) network += bytes;
   REQUIRE(network == 16 * 470'187'269'120);
 
-  // 4 KV heads at TP8: every engine keeps each K and V row twice. 94 layers x (K, V) x 4 heads x 128 x
-  // 4096 x 2 B = 788,529,152 B more than one copy, beside what all tensor ranks replicate anyway.
+  // 4 KV heads at TP8: every engine keeps each K and V row twice. 94 layers x (K, V) x 4 heads x
+  // 128 x 4096 x 2 B = 788,529,152 B more than one copy, beside what all tensor ranks replicate
+  // anyway.
   std::int64_t kv = 0;
   for (const TensorClass& c : refit.classes) {
     if (c.part == "k" || c.part == "v") kv += c.destination.held_elements() * 2 - 16 * c.bytes();
@@ -89,15 +93,16 @@ TEST_CASE("Qwen3-235B on H100: 16 copies over the network, 7.52 TB", "[planner][
   REQUIRE(kv == 16 * 788'529'152LL);
 }
 
-TEST_CASE("DeepSeek-V3 on H100: 8 copies, and the largest stage holds 92.06 GB of a mean 83.88", "[planner][published]") {
+TEST_CASE("DeepSeek-V3 on H100: 8 copies, and the largest stage holds 92.06 GB of a mean 83.88",
+          "[planner][published]") {
   const Refit refit = refit_of_job(deepseek_v3());
   REQUIRE(refit.unique_bytes() == 1'342'052'838'400);
   const Cluster cluster = cluster_of_domains(std::vector<int>(64, 8));
   const Schedule schedule = plan(refit, cluster, named_policy("reshard"), {});
   REQUIRE(verify(schedule, refit).empty());
 
-  // An engine of TP32 spans four nodes: what tensor parallel cuts crosses 8 times, what it replicates
-  // (latent down projections, router, norms) 32 times, once per node.
+  // An engine of TP32 spans four nodes: what tensor parallel cuts crosses 8 times, what it
+  // replicates (latent down projections, router, norms) 32 times, once per node.
   std::int64_t cut = 0, replicated = 0;
   for (const TensorClass& c : refit.classes) {
     const bool whole = c.destination.held_elements() == 256 * c.elements();
@@ -123,7 +128,8 @@ TEST_CASE("bulk bytes of the published layouts", "[planner][published]") {
     REQUIRE(resharded_bytes(refit, cluster_of_domains(std::vector<int>(32, 8))) == 454'192'791'552);
     // Per generation GPU 1/8, per expert parallel rank and layer 301,989,888 B.
     std::int64_t held = 0;
-    for (const TensorClass& c : refit.classes) held += is_bulk(c) ? c.destination.shard_elements(0) * 2 : 0;
+    for (const TensorClass& c : refit.classes)
+      held += is_bulk(c) ? c.destination.shard_elements(0) * 2 : 0;
     REQUIRE(held == 56'774'098'944);
     std::int64_t layer = 0;
     for (const TensorClass& c : refit.classes) {
@@ -149,11 +155,14 @@ TEST_CASE("bulk bytes of the published layouts", "[planner][published]") {
     const Refit refit = refit_of_job(nemotron_ultra());
     REQUIRE(bulk_bytes(refit) == 1'030'792'151'040);
     std::int64_t held = 0;
-    for (const TensorClass& c : refit.classes) held += is_bulk(c) ? c.destination.shard_elements(0) * 2 : 0;
+    for (const TensorClass& c : refit.classes)
+      held += is_bulk(c) ? c.destination.shard_elements(0) * 2 : 0;
     REQUIRE(held == 128'849'018'880);
   }
   SECTION("Qwen3.8 and Kimi K3") {
-    const auto routed = [](const char* name) { return catalog_model(name).bytes(Role::routed_expert); };
+    const auto routed = [](const char* name) {
+      return catalog_model(name).bytes(Role::routed_expert);
+    };
     REQUIRE(routed("qwen3.8-2.4t-a95b") == 4'741'643'894'784);
     REQUIRE(routed("kimi-k3") == 5'445'481'660'416);
     REQUIRE(catalog_model("kimi-k3").bytes(Role::dense_ffn) == 1'453'326'336);

@@ -143,9 +143,13 @@ TEST_CASE("a degree that a tensor can't be cut by is blamed on its side", "[scen
   CHECK(
       sides("tensor: 1", "tensor: 24") ==
       "s.yaml:5:46: generation.tensor: 24 does not divide 32 attention heads; use a divisor of 32");
-  // 768 columns of an expert over 3 x 3 = 9 ranks do not divide; over 3 they do.
-  CHECK(sides("expert_tensor: 12", "tensor: 1") == "read without an error");
-  CHECK(sides("tensor: 8, expert_tensor: 24", "tensor: 8") == "read without an error");
+  // 768 columns of an expert over 9 ranks; over 24 they divide.
+  CHECK(
+      error_of(scenario(", gpus: 9, expert_tensor: 9", ", gpus: 8"))
+          .find(
+              "s.yaml:5:54: training.expert_tensor: model.layers.0.mlp.experts.{expert}.gate_proj."
+              "weight can't be cut by 9 ranks: ") == 0);
+  CHECK(sides("expert_tensor: 24", "tensor: 8") == "read without an error");
 }
 
 TEST_CASE("layers divide over the stages", "[scenarios][errors]") {

@@ -145,12 +145,11 @@ TEST_CASE("verify: who relays must wait for what it relays", "[schedule][verify]
 TEST_CASE("verify: a lane is first in, first out", "[schedule][verify]") {
   const Example e;
   CHECK(e.with_op_changed(e.good, 13, [](Op& op) { op.round = 4; }) ==
-        "op 13 (transfer 2 -> 4): waits for op 7, whose round of lane 0 is later\n"
         "op 13 (transfer 2 -> 4): is in round 4 of lane 0, but rank 2 is in round 5 already\n"
         "op 13 (transfer 2 -> 4): is in round 4 of lane 0, but rank 4 is in round 5 already\n");
   // Op 22 lands after the barrier, in round 7; rank 2 was in round 6 before it.
   CHECK(e.with_op_changed(e.good, 22, [](Op& op) { op.round = 6; }) ==
-        "op 22 (compute of 4 ranks): is in round 6 of lane 0, which a barrier of rank 4 ended; use "
+        "op 22 (compute of 4 ranks): is in round 6 of lane 0, which a barrier of rank 2 ended; use "
         "round "
         "7 or later\n");
 }

@@ -13,7 +13,8 @@ namespace {
 using Element = std::vector<std::int64_t>;
 using Place = std::tuple<int, int, Element>;  // class, rank, element
 
-void for_each_element(const std::vector<std::int64_t>& shape, const std::function<void(const Element&)>& visit) {
+void for_each_element(const std::vector<std::int64_t>& shape,
+                      const std::function<void(const Element&)>& visit) {
   Element at(shape.size(), 0);
   while (true) {
     visit(at);
@@ -49,7 +50,9 @@ class Run {
     for (std::size_t id = 0; id < schedule_.ops.size() && fault_.empty(); ++id) step(id);
     if (!fault_.empty()) return fault_;
     for (const Place& place : wants_) {
-      if (!has_.contains(place)) return fmt::format("rank {} lacks an element of class {}", std::get<1>(place), std::get<0>(place));
+      if (!has_.contains(place))
+        return fmt::format("rank {} lacks an element of class {}", std::get<1>(place),
+                           std::get<0>(place));
     }
     return "";
   }
@@ -79,9 +82,10 @@ class Run {
           const auto part = slice(fragment.region, chunk, parcel.chunks);
           if (!part) continue;
           const int c = fragment.tensor_class.value;
-          for_each_element(refit_.classes[fragment.tensor_class.index()].shape(), [&](const Element& element) {
-            if (inside(*part, element)) visit(c, element);
-          });
+          for_each_element(refit_.classes[fragment.tensor_class.index()].shape(),
+                           [&](const Element& element) {
+                             if (inside(*part, element)) visit(c, element);
+                           });
         }
       }
     }
@@ -93,7 +97,8 @@ class Run {
     if (op.kind == OpKind::transfer) {
       for_each_moved(op, [&](int c, const Element& element) {
         bytes += bytes_per_element(refit_.classes[static_cast<std::size_t>(c)].dtype);
-        if (!has_.contains({c, op.src.value, element})) fault_ = fmt::format("op {}: rank {} sends what it lacks", id, op.src.value);
+        if (!has_.contains({c, op.src.value, element}))
+          fault_ = fmt::format("op {}: rank {} sends what it lacks", id, op.src.value);
         const bool fresh = arrived_.insert({c, op.dst.value, element}).second;
         if (!fresh || initially_.contains({c, op.dst.value, element})) {
           fault_ = fmt::format("op {}: rank {} gets an element twice", id, op.dst.value);
@@ -114,8 +119,10 @@ class Run {
         for (const Rank rank : ranks) has_.insert({c, rank.value, element});
       });
     }
-    const bool moves = op.kind == OpKind::transfer || op.kind == OpKind::all_gather || op.kind == OpKind::broadcast;
-    if (moves && bytes != op.bytes) fault_ = fmt::format("op {}: says {} bytes, moves {}", id, op.bytes, bytes);
+    const bool moves = op.kind == OpKind::transfer || op.kind == OpKind::all_gather ||
+                       op.kind == OpKind::broadcast;
+    if (moves && bytes != op.bytes)
+      fault_ = fmt::format("op {}: says {} bytes, moves {}", id, op.bytes, bytes);
   }
 
   const Schedule& schedule_;
@@ -126,6 +133,8 @@ class Run {
 
 }  // namespace
 
-std::string run_elements(const Schedule& schedule, const Refit& refit) { return Run(schedule, refit).run(); }
+std::string run_elements(const Schedule& schedule, const Refit& refit) {
+  return Run(schedule, refit).run();
+}
 
 }  // namespace refit::test

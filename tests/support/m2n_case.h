@@ -21,8 +21,8 @@ struct Side {
   Split split = Split::even();
 };
 
-// "R x S d -> R x D d, shape, G": sources are ranks 0.., destinations follow. Destinations are in NVLink
-// domains of `domain` ranks (the last may be smaller), sources in one domain of their own.
+// "R x S d -> R x D d, shape, G": sources are ranks 0.., destinations follow. Destinations are in
+// NVLink domains of `domain` ranks (the last may be smaller), sources in one domain of their own.
 struct M2nCase {
   Side source, destination;
   std::vector<std::int64_t> shape;
@@ -44,8 +44,11 @@ Cluster cluster_of_domains(const std::vector<int>& domains, double nic_bytes_per
 std::map<std::string, std::int64_t> flows(const Schedule& schedule, const M2nCase& c);
 
 // Bytes that each destination takes in from other domains, and from its own by NVLink.
-std::vector<std::int64_t> network_in(const Schedule& schedule, const Cluster& cluster, int first, int count);
-std::vector<std::int64_t> nvlink_in(const Schedule& schedule, const Cluster& cluster, int first, int count);
-std::vector<std::int64_t> network_out(const Schedule& schedule, const Cluster& cluster, int first, int count);
+std::vector<std::int64_t> network_in(const Schedule& schedule, const Cluster& cluster, int first,
+                                     int count);
+std::vector<std::int64_t> nvlink_in(const Schedule& schedule, const Cluster& cluster, int first,
+                                    int count);
+std::vector<std::int64_t> network_out(const Schedule& schedule, const Cluster& cluster, int first,
+                                      int count);
 
 }  // namespace refit::test

@@ -55,7 +55,8 @@ Refit refit_of(const Layout& source, const Layout& destination, int ranks) {
   refit.destinations = destination.mesh().ranks();
   std::sort(refit.sources.begin(), refit.sources.end());
   std::sort(refit.destinations.begin(), refit.destinations.end());
-  refit.classes.push_back({"w", Dtype::u8, Role::unspecified, false, 0, {0}, source, destination, 1, ""});
+  refit.classes.push_back(
+      {"w", Dtype::u8, Role::unspecified, false, 0, {0}, source, destination, 1, ""});
   return refit;
 }
 

@@ -8,8 +8,8 @@
 
 namespace refit::test {
 
-// Every layout of one tensor shape over `ranks` ranks from `first`: meshes of one to three axes of two
-// or more ranks each (one axis if ranks is 1), and on each axis replicate or shard any dim.
+// Every layout of one tensor shape over `ranks` ranks from `first`: meshes of one to three axes of
+// two or more ranks each (one axis if ranks is 1), and on each axis replicate or shard any dim.
 std::vector<Layout> all_layouts(const std::vector<std::int64_t>& shape, int first, int ranks);
 
 // A refit of one u8 tensor between two layouts of it.

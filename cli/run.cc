@@ -1,0 +1,176 @@
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/dry_run.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/run_case.h"
+#include "cli/runners.h"
+#include "cli/verbs.h"
+#include "report/measurement_json.h"
+#include "report/op_times.h"
+#include "report/run_table.h"
+#include "sim/predict.h"
+
+namespace refit {
+namespace {
+
+struct RunOptions {
+  std::string file;
+  std::optional<std::string> strategy;
+  std::string transport = "inproc";
+  bool lab = false;
+  int iterations = 5;
+  int warmup = 1;
+  int check = 1;
+  std::uint64_t seed = 1;
+  std::optional<std::string> scale;
+  std::optional<int> ranks;
+  bool json = false;
+  bool dry_run = false;
+  bool all = false;
+  std::string output = "-";
+};
+
+// The moves of one phase alone.
+Moves moves_of_phase(const Moves& moves, const Schedule& schedule, std::size_t phase) {
+  Moves result;
+  for (const Move& move : moves.moves) {
+    if (schedule.ops[move.op.index()].phase == phase) result.moves.push_back(move);
+  }
+  return result;
+}
+
+std::vector<RunPhase> phases_of(const RunCase& run, const ExecuteOptions& options,
+                                const Measurement& measurement,
+                                const std::optional<Prediction>& prediction) {
+  const Schedule& schedule = run.schedule;
+  const Moves moves = write_out(schedule, run.scenario.refit, run.scenario.cluster, options.moves);
+  const Timeline measured = flow_times(schedule, measurement.timeline);
+  const std::optional<Timeline> predicted =
+      prediction ? std::optional(flow_times(schedule, prediction->timeline)) : std::nullopt;
+  std::vector<RunPhase> phases;
+  for (std::size_t p = 0; p < schedule.phases.size(); ++p) {
+    const std::optional<Span> span = phase_span(schedule, measured, p);
+    if (!span) continue;
+    phases.push_back({schedule.phases[p].name,
+                      largest_rank_bytes(moves_of_phase(moves, schedule, p), schedule.ranks), *span,
+                      predicted ? phase_span(schedule, *predicted, p) : std::nullopt});
+  }
+  return phases;
+}
+
+// Nothing in a process that is a rank of a job but does not report for it.
+std::optional<RunReport> measure(const RunCase& run, const Runner& runner,
+                                 const RunOptions& options) {
+  ExecuteOptions execute;
+  execute.iterations = options.iterations;
+  execute.warmup = options.warmup;
+  execute.check = options.check == 1;
+  execute.seed = options.seed;
+  std::optional<Prediction> prediction;
+  if (runner.has_network && runner.reports) {
+    Progress progress("simulating " + run.scenario.name);
+    PredictOptions links_only;
+    links_only.network_model.nic_efficiency = runner.link_efficiency;
+    links_only.network_model.nvlink_efficiency = runner.link_efficiency;
+    prediction = predict(run.schedule, run.scenario.cluster, links_only);
+  }
+  Run result = runner.run(run.schedule, run.scenario, execute);
+
+  if (!runner.reports) return std::nullopt;
+  RunReport report;
+  report.scenario = run.scenario.name;
+  report.strategy = run.schedule.strategy;
+  report.scale = run.scale;
+  report.seed = options.seed;
+  report.warmup = options.warmup;
+  report.checked = execute.check;
+  report.phases = phases_of(run, execute, result.measurement, prediction);
+  if (prediction) report.predicted_s = prediction->makespan_s;
+  report.not_graded = std::move(result.not_graded);
+  if (report.not_graded.empty() && result.measurement.wrong_bytes > 0) {
+    report.not_graded = "destination bytes are wrong";
+  }
+  report.measurement = std::move(result.measurement);
+  return report;
+}
+
+RunCase planned_case(const RunOptions& options) {
+  std::optional<double> scale;
+  if (options.scale) scale = parse_scale(*options.scale);
+  const Question question = load_question(options.file);
+  Progress progress("planning " + question.scenario.name);
+  RunCase run = run_case(question, options.strategy, scale);
+  if (options.ranks && *options.ranks != run.schedule.ranks) {
+    throw Error(ErrorCode::bad_input,
+                fmt::format("--ranks {}: the plan has {}; start as many, or plan for {}",
+                            *options.ranks, run.schedule.ranks, *options.ranks));
+  }
+  return run;
+}
+
+int run(const RunOptions& options) {
+  const Runner runner = runner_called(options.transport, options.lab);
+  const RunCase planned = planned_case(options);
+  if (options.dry_run) {
+    write_output(options.output, [&](std::ostream& out) {
+      write_dry_run(out, planned.schedule, planned.scenario.refit, planned.scenario.cluster,
+                    options.all);
+    });
+    return 0;
+  }
+  const std::optional<RunReport> report = measure(planned, runner, options);
+  if (!report) return 0;
+  if (options.json) {
+    write_output(options.output, [&](std::ostream& out) { write_measurement(out, *report); });
+  } else {
+    write_output(options.output, run_table(*report));
+  }
+  return report->measurement.wrong_bytes == 0 ? 0 : static_cast<int>(ErrorCode::check_failed);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("run", "Move real bytes by a plan, check and time them");
+  auto options = std::make_shared<RunOptions>();
+  verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
+  verb->add_option("--strategy", options->strategy,
+                   "gather_broadcast, direct, reshard, hybrid, or policy (the scenario's own);\n"
+                   "default: policy if there is one, else reshard");
+  verb->add_option(
+      "--transport", options->transport,
+      "inproc (default: threads of this process) or tcp (processes; started here, or by\n"
+      "mpirun, srun or torchrun)");
+  verb->add_flag("--lab", options->lab,
+                 "With tcp: over network namespaces with the scenario's links, NICs and NVLink\n"
+                 "ports shaped to their (scaled) rates, so that the prediction can be graded");
+  verb->add_option("-n,--iters", options->iterations, "Timed iterations; default 5")
+      ->check(CLI::Range(1, 100'000));
+  verb->add_option("-w,--warmup", options->warmup, "Iterations before them; default 1")
+      ->check(CLI::Range(0, 100'000));
+  verb->add_option("-c,--check", options->check, "1 (default): compare every destination byte")
+      ->check(CLI::Range(0, 1));
+  verb->add_option("--seed", options->seed, "Of the content; every iteration has its own");
+  verb->add_option("--scale", options->scale,
+                   "1/2000: bytes and bandwidths both times this; same ranks, same messages");
+  verb->add_option("--ranks", options->ranks, "Ranks that are started; must be the plan's");
+  verb->add_flag("--json", options->json, "Print refit.measurement/1 instead of a table");
+  CLI::Option* dry =
+      verb->add_flag("--dry-run", options->dry_run, "Print what each rank would post; run nothing");
+  dry->excludes("--json");
+  verb->add_flag("--all", options->all, "With --dry-run: all messages of a rank, not only 20")
+      ->needs(dry);
+  verb->add_option("-o,--output", options->output, "Write to a file; - is standard output");
+  verb->callback([&action, options] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace refit

@@ -1,0 +1,139 @@
+#include "cli/runners.h"
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "executor/execute_tcp.h"
+#include "executor/lab.h"
+#include "executor/lab_envelope.h"
+#include "executor/rank_environment.h"
+#include "report/measurement_json.h"
+
+namespace refit {
+namespace {
+
+constexpr const char* kNoNetwork =
+    "inproc has no network: the machine's memory moved the bytes, which proves them and times "
+    "nothing";
+
+constexpr const char* kLoopback =
+    "tcp between processes of one machine: the loopback has none of the cluster's links";
+constexpr const char* kLinksNotKnown =
+    "whether the machines of this job have the scenario's links is yours to know";
+
+// What the kernel would give without paging out, if it says so.
+std::optional<double> available_bytes() {
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string name; meminfo >> name;) {
+    double kibibytes = 0;
+    if (name == "MemAvailable:" && meminfo >> kibibytes) return kibibytes * 1024;
+    meminfo.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return std::nullopt;
+}
+
+// All ranks' source and destination shards.
+double shard_bytes(const Refit& refit) {
+  double sum = 0;
+  for (const TensorClass& c : refit.classes) {
+    sum += static_cast<double>(c.source.held_elements() + c.destination.held_elements()) *
+           bytes_per_element(c.dtype);
+  }
+  return sum;
+}
+
+// Before the kernel ends whoever it likes best.
+void require_memory(const Refit& refit) {
+  const double needed = shard_bytes(refit);
+  const std::optional<double> available = available_bytes();
+  if (!available || needed <= *available) return;
+  throw Error(
+      ErrorCode::environment,
+      fmt::format("the shards of all ranks take {}, and this machine has {} of memory left; "
+                  "use --scale 1/{:.0f} or smaller",
+                  format_bytes(needed), format_bytes(*available),
+                  std::ceil(1.5 * needed / *available)));
+}
+
+Run run_inproc(const Schedule& schedule, const Scenario& scenario, const ExecuteOptions& options) {
+  require_memory(scenario.refit);
+  return {execute_inproc(schedule, scenario.refit, scenario.cluster, options), kNoNetwork};
+}
+
+// Under mpirun, srun or torchrun this process is one rank; otherwise it starts them all.
+Runner tcp_runner() {
+  Runner runner;
+  runner.transport = "tcp";
+  const std::optional<RankEnvironment> place = environment_rank();
+  runner.has_network = place.has_value();
+  runner.reports = !place || place->rank == Rank(0);
+  runner.run = [place](const Schedule& schedule, const Scenario& scenario,
+                       const ExecuteOptions& options) -> Run {
+    if (place) {
+      return {execute_tcp_rank(*place, schedule, scenario.refit, scenario.cluster, options),
+              kLinksNotKnown};
+    }
+    require_memory(scenario.refit);
+    return {execute_tcp(schedule, scenario.refit, scenario.cluster, options), kLoopback};
+  };
+  return runner;
+}
+
+// The lab is a process of its own: its measurement comes back as the text that a user would save.
+Run run_over_lab(const Schedule& schedule, const Scenario& scenario,
+                 const ExecuteOptions& options) {
+  require_memory(scenario.refit);
+  const Moves moves = write_out(schedule, scenario.refit, scenario.cluster, options.moves);
+  const std::string text = run_in_lab(scenario.cluster, {}, [&](Lab& lab) {
+    TcpOptions tcp;
+    tcp.network = &lab;
+    RunReport report;
+    report.measurement = execute_tcp(schedule, scenario.refit, scenario.cluster, options, tcp);
+    report.measurement.transport = "tcp --lab";
+    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    report.not_graded = envelope_fault(report.measurement, moves, cores);
+    std::ostringstream out;
+    write_measurement(out, report);
+    return out.str();
+  });
+  RunReport report = read_measurement(text, "lab");
+  return {std::move(report.measurement), std::move(report.not_graded)};
+}
+
+Runner lab_runner() {
+  Runner runner;
+  runner.transport = "tcp --lab";
+  runner.has_network = true;
+  runner.link_efficiency = lab_goodput({});
+  runner.run = run_over_lab;
+  return runner;
+}
+
+}  // namespace
+
+Runner runner_called(const std::string& transport, bool lab) {
+  if (lab) {
+    if (transport == "tcp") return lab_runner();
+    throw Error(ErrorCode::bad_input,
+                fmt::format("--lab: '{}' has no links to emulate; use --transport tcp", transport));
+  }
+  if (transport == "inproc") {
+    Runner runner;
+    runner.transport = transport;
+    runner.run = run_inproc;
+    return runner;
+  }
+  if (transport == "tcp") return tcp_runner();
+  throw Error(ErrorCode::bad_input,
+              fmt::format("--transport: '{}' is unknown; use inproc or tcp", transport));
+}
+
+}  // namespace refit

@@ -1,0 +1,209 @@
+#include "executor/cuda/wave_transport.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "executor/cuda/pack.h"
+#include "executor/cuda/patience.h"
+
+namespace refit {
+namespace {
+
+constexpr std::int64_t kTokenBytes = 256;  // sent from the first half, received in the second
+
+// Every message begins at a multiple of the widest access.
+std::int64_t padded(std::int64_t bytes) { return (bytes + 15) / 16 * 16; }
+
+}  // namespace
+
+WaveTransport::WaveTransport(const Moves& moves, std::vector<Wave> waves, Rank self, Wire& wire,
+                             WaveOptions options)
+    : moves_(moves), waves_(std::move(waves)), self_(self), wire_(wire), options_(options) {
+  REFIT_CHECK(options.piece_bytes > 0 && options.piece_bytes % 16 == 0);
+  for (const Wave& wave : waves_) {
+    const auto lane = static_cast<std::size_t>(wave.lane);
+    if (lanes_.size() <= lane) lanes_.resize(lane + 1);
+    if (lanes_[lane] == nullptr) lanes_[lane] = std::make_unique<Lane>();
+  }
+  token_.reserve(kTokenBytes);
+}
+
+void WaveTransport::send(Message message) { post(std::move(message), true); }
+
+void WaveTransport::receive(Message message) { post(std::move(message), false); }
+
+void WaveTransport::post(Message message, bool sending) {
+  const std::uint32_t move = message.move;
+  const bool is_new = posted_.emplace(move, Posted{std::move(message), sending}).second;
+  REFIT_CHECK(is_new);
+}
+
+bool WaveTransport::next_is_complete() const {
+  if (next_ == waves_.size()) return false;
+  return std::ranges::all_of(waves_[next_].moves,
+                             [&](std::uint32_t m) { return posted_.contains(m); });
+}
+
+void WaveTransport::wait(std::vector<Ended>& ended) {
+  const std::size_t before = ended.size();
+  Patience patience(options_.timeout_s);
+  while (true) {
+    while (next_is_complete()) issue(waves_[next_++]);
+    collect(ended);
+    if (ended.size() > before) return;
+    wire_.check();
+    if (patience.is_over()) {
+      throw Error(
+          ErrorCode::environment,
+          fmt::format("rank {}: no message ended for {} s, {} groups are under way and {} of "
+                      "{} were started",
+                      self_.value, options_.timeout_s, under_way_.size(), next_, waves_.size()));
+    }
+    patience.pause();
+  }
+}
+
+void WaveTransport::issue(const Wave& wave) {
+  Lane& lane = *lanes_[static_cast<std::size_t>(wave.lane)];
+  try {
+    std::int64_t longest = 1;
+    for (const std::uint32_t m : wave.moves) longest = std::max(longest, moves_.moves[m].bytes());
+    for (std::int64_t begin = 0; begin < longest; begin += options_.piece_bytes)
+      issue_piece(wave, begin, lane);
+    UnderWay& group = under_way_.emplace_back();
+    group.wave = &wave;
+    group.has_receives =
+        std::ranges::any_of(wave.moves, [&](std::uint32_t m) { return !posted_.at(m).sending; });
+    group.sent.record(lane.wire.get());
+    group.received.record(lane.unpack.get());
+  } catch (const Error& error) {
+    const Move& first = moves_.moves[wave.moves.front()];
+    throw Error(error.code(),
+                fmt::format("rank {}, lane {}, level {} ({} messages, first {} -> {} of op {}): {}",
+                            self_.value, wave.lane, wave.level, wave.moves.size(), first.src.value,
+                            first.dst.value, first.op.value, error.what()));
+  }
+}
+
+// Both ends cut a message alike: by its length, not by how it lies in memory.
+void WaveTransport::issue_piece(const Wave& wave, std::int64_t begin, Lane& lane) {
+  Slot& slot = free_slot(lane);
+  std::vector<WirePart> sends, receives;
+  std::int64_t outgoing_bytes = 0, incoming_bytes = 0;
+  BoxParts pack, unpack;
+  // The first pass only measures the staging, which moves when it grows.
+  for (const bool measuring : {true, false}) {
+    outgoing_bytes = incoming_bytes = 0;
+    for (const std::uint32_t m : wave.moves) {
+      const auto& [message, sending] = posted_.at(m);
+      if (begin > 0 && begin >= message.bytes) continue;
+      const std::int64_t end = std::min(begin + options_.piece_bytes, message.bytes);
+      WirePart part{message.peer, nullptr, std::max<std::int64_t>(end - begin, 1)};
+      if (message.bytes == 0) {
+        part.at = token_.data() + (sending ? 0 : kTokenBytes / 2);
+      } else if (std::byte* base = contiguous_base(message.boxes)) {
+        part.at = base + begin;
+      } else {
+        std::int64_t& staged = sending ? outgoing_bytes : incoming_bytes;
+        if (!measuring) {
+          part.at = (sending ? slot.outgoing : slot.incoming).data() + staged;
+          (sending ? pack : unpack).add(message.boxes, begin, end, part.at);
+        }
+        staged += padded(part.bytes);
+      }
+      if (!measuring) (sending ? sends : receives).push_back(part);
+    }
+    slot.outgoing.reserve(outgoing_bytes);
+    slot.incoming.reserve(incoming_bytes);
+  }
+
+  slot.pack_begin.record(lane.pack.get());
+  slot.table.upload(pack, unpack, lane.pack.get());
+  if (pack.tiles > 0) {
+    cuda_check(launch_pack(slot.table.first(), static_cast<int>(pack.parts.size()), pack.tiles,
+                           lane.pack.get()),
+               "pack kernel");
+  }
+  slot.packed.record(lane.pack.get());
+  slot.packed.hold(lane.wire.get());
+  slot.wire_begin.record(lane.wire.get());
+  wire_.exchange(wave.lane, sends, receives, lane.wire.get());
+  slot.wired.record(lane.wire.get());
+  slot.wired.hold(lane.unpack.get());
+  slot.unpack_begin.record(lane.unpack.get());
+  if (unpack.tiles > 0) {
+    cuda_check(launch_unpack(slot.table.second(), static_cast<int>(unpack.parts.size()),
+                             unpack.tiles, lane.unpack.get()),
+               "unpack kernel");
+  }
+  slot.unpacked.record(lane.unpack.get());
+  slot.used = true;
+  times_.packed_bytes += outgoing_bytes;
+  times_.unpacked_bytes += incoming_bytes;
+}
+
+// The host waits until the piece before the last is through, so nothing on the device has to.
+WaveTransport::Slot& WaveTransport::free_slot(Lane& lane) {
+  Slot& slot = lane.slots[lane.turn++ % lane.slots.size()];
+  Patience patience(options_.timeout_s);
+  while (!slot.unpacked.reached()) {
+    wire_.check();
+    if (patience.is_over()) {
+      throw Error(
+          ErrorCode::environment,
+          fmt::format("the group before the last did not end within {} s", options_.timeout_s));
+    }
+    patience.pause();
+  }
+  add_times(slot);
+  return slot;
+}
+
+void WaveTransport::add_times(Slot& slot) {
+  if (!slot.used) return;
+  slot.used = false;
+  times_.pack_s += slot.packed.seconds_since(slot.pack_begin);
+  times_.wire_s += slot.wired.seconds_since(slot.wire_begin);
+  times_.unpack_s += slot.unpacked.seconds_since(slot.unpack_begin);
+}
+
+// A group is forgotten with its last end, so nothing is under way when all ends are known: what
+// only sends ends with its marks on the unpack stream too.
+void WaveTransport::collect(std::vector<Ended>& ended) {
+  for (auto group = under_way_.begin(); group != under_way_.end();) {
+    const Wave& wave = *group->wave;
+    if (group->received.reached()) {
+      if (!group->sends_ended) end(wave, true, ended);
+      end(wave, false, ended);
+      for (const std::uint32_t m : wave.moves) posted_.erase(m);
+      group = under_way_.erase(group);
+      continue;
+    }
+    if (group->has_receives && !group->sends_ended && group->sent.reached()) {
+      group->sends_ended = true;
+      end(wave, true, ended);
+    }
+    ++group;
+  }
+  if (next_ == waves_.size() && under_way_.empty()) next_ = 0;
+}
+
+void WaveTransport::end(const Wave& wave, bool sends, std::vector<Ended>& ended) {
+  for (const std::uint32_t m : wave.moves) {
+    if (posted_.at(m).sending == sends) ended.push_back({m, sends});
+  }
+}
+
+WaveTimes WaveTransport::take_times() {
+  REFIT_CHECK(under_way_.empty());
+  for (const auto& lane : lanes_) {
+    if (lane == nullptr) continue;
+    for (Slot& slot : lane->slots) add_times(slot);
+  }
+  return std::exchange(times_, {});
+}
+
+}  // namespace refit

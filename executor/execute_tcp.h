@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "executor/execute.h"
+#include "executor/failure.h"
+#include "executor/rank_environment.h"
+#include "executor/rank_network.h"
+#include "executor/transport.h"
+
+namespace refit {
+
+struct TcpOptions {
+  // Where the ranks live. Null: all on loopback, or, in a job that somebody else has started, each
+  // at the address by which it reaches rank 0.
+  RankNetwork* network = nullptr;
+  int socket_buffer_bytes = 256 << 10;       // 0: the system's own
+  std::string congestion_control = "cubic";  // the system's own where the kernel lacks it
+  FailureOptions failure;
+  // Stands between a rank and its transport; tests break things here.
+  std::function<std::unique_ptr<Transport>(Rank, std::unique_ptr<Transport>)> wrap;
+};
+
+// Runs a verified schedule with one process per rank on this machine, connected by TCP: warm-up,
+// new content every iteration, poisoned destinations, every byte compared, as execute_inproc does.
+// RankFailure (an Error) if a rank dies, stalls or goes wrong: which, and in which op.
+Measurement execute_tcp(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
+                        const ExecuteOptions& options = {}, const TcpOptions& tcp = {});
+
+// The same as one rank of a job that mpirun, srun or torchrun has started. Rank 0 returns the
+// measurement, the others an empty one.
+Measurement execute_tcp_rank(const RankEnvironment& place, const Schedule& schedule,
+                             const Refit& refit, const Cluster& cluster,
+                             const ExecuteOptions& options = {}, const TcpOptions& tcp = {});
+
+}  // namespace refit

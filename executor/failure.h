@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/id.h"
+
+namespace refit {
+
+// What a rank is doing, as its heartbeat tells it.
+enum class RankPhase : std::uint32_t { starting, preparing, waiting, moving, checking };
+
+std::string_view to_string(RankPhase phase);
+
+// Why a run of several processes ended early; all survivors hold the same one.
+struct Failure {
+  Rank rank;  // that is lost or went wrong
+  RankPhase phase = RankPhase::starting;
+  std::optional<std::uint32_t> move;  // the first that was open with it
+  ErrorCode code = ErrorCode::environment;
+  std::string reason;  // "killed by signal 9 (Killed)"
+};
+
+// What a survivor knew when it was told to stop: all that a new plan for the missing bytes needs.
+struct RankReport {
+  std::vector<std::uint64_t> received;  // a bit per move
+  struct Open {
+    std::uint32_t move = 0;
+    Rank peer;
+  };
+  std::vector<Open> open;  // started and not ended
+};
+
+struct FailureOptions {
+  double timeout_s = 0.5;       // a silent rank or link is lost within this time
+  double stall_timeout_s = 5;   // a live process whose data loop does not turn
+  double start_timeout_s = 30;  // for all ranks to come to the rendezvous
+
+  // How often each rank is heard from and looked after.
+  double tick_s() const { return timeout_s / 10; }
+  // Silence that counts as loss: what is left for the look that finds it.
+  double silence_s() const { return timeout_s - tick_s(); }
+};
+
+// The run has ended by a Failure.
+class RankFailure : public Error {
+ public:
+  explicit RankFailure(Failure failure);
+  RankFailure(Failure failure, const std::string& message)
+      : Error(failure.code, message), failure_(std::move(failure)) {}
+
+  const Failure& failure() const { return failure_; }
+
+ private:
+  Failure failure_;
+};
+
+// A data connection broke or went dark: the peer is suspected until the rendezvous knows better.
+class PeerLost : public Error {
+ public:
+  PeerLost(Rank peer, std::optional<std::uint32_t> move, const std::string& what)
+      : Error(ErrorCode::environment, what), peer_(peer), move_(move) {}
+
+  Rank peer() const { return peer_; }
+  std::optional<std::uint32_t> move() const { return move_; }
+
+ private:
+  Rank peer_;
+  std::optional<std::uint32_t> move_;
+};
+
+// A message that is not what both ends have agreed on.
+class WrongMessage : public Error {
+ public:
+  WrongMessage(std::uint32_t move, const std::string& what)
+      : Error(ErrorCode::check_failed, what), move_(move) {}
+
+  std::uint32_t move() const { return move_; }
+
+ private:
+  std::uint32_t move_;
+};
+
+std::string encode(const Failure& failure);
+Failure decode_failure(std::string_view in);
+std::string encode(const RankReport& report);
+RankReport decode_report(std::string_view in);
+
+}  // namespace refit

@@ -1,0 +1,217 @@
+#include "executor/rank_control.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <fmt/format.h>
+
+#include "executor/run_rank.h"
+
+namespace refit {
+
+using detail::Frame;
+using detail::FrameKind;
+
+namespace {
+
+// A rendezvous that takes nothing for this long is lost.
+constexpr int kSendTimeoutSeconds = 10;
+
+class Stopped : public Error {
+ public:
+  Stopped() : Error(ErrorCode::environment, "the run was stopped") {}
+};
+
+}  // namespace
+
+RankControl::RankControl(Rank rank, int ranks, detail::Descriptor socket,
+                         const FailureOptions& options)
+    : rank_(rank), ranks_(ranks), options_(options), socket_(std::move(socket)) {
+  const timeval limit{kSendTimeoutSeconds, 0};
+  setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  last_heard_s_ = last_check_s_ = steady_clock_s();
+  std::string hello;
+  detail::put(hello, rank);
+  detail::put(hello, static_cast<std::int32_t>(ranks));
+  send(FrameKind::hello, hello);
+  std::tie(wake_, woken_) = detail::socket_pair();
+  heart_ = std::thread([this] { beat(); });
+}
+
+RankControl::~RankControl() {
+  wake_.close();
+  heart_.join();
+}
+
+void RankControl::beat() {
+  // Signals are for the rank's own thread.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  while (!detail::wait_readable(woken_.get(), tick_s())) {
+    std::string body;
+    detail::put(body, Beat{phase_, 0, turns_, move_});
+    try {
+      send(FrameKind::beat, body);
+    } catch (const Error&) {
+      return;  // the rank's own thread finds the connection closed, too
+    }
+  }
+}
+
+void RankControl::send(FrameKind kind, std::string_view body) {
+  const std::string bytes = detail::encode(kind, body);
+  const std::lock_guard lock(sending_);
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t n = ::send(socket_.get(), bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
+    if (n > 0) {
+      at += static_cast<std::size_t>(n);
+    } else if (errno != EINTR) {
+      throw Error(ErrorCode::environment, fmt::format("rank {}: the rendezvous is lost: {}",
+                                                      rank_.value, detail::last_error()));
+    }
+  }
+}
+
+void RankControl::lose(const std::string& why) {
+  lost_ = why;
+  throw Error(ErrorCode::environment, fmt::format("rank {}: {}", rank_.value, why));
+}
+
+void RankControl::working_on(std::optional<std::uint32_t> move) {
+  move_ = move ? *move : ~std::uint64_t{0};
+}
+
+void RankControl::check() {
+  if (!lost_.empty()) lose(lost_);
+  const bool open = reader_.fill(socket_.get());
+  const double now = steady_clock_s();
+  bool heard = false;
+  while (auto frame = reader_.next()) {
+    heard = true;
+    if (frame->kind == FrameKind::stop) {
+      stopped_ = true;
+    } else if (frame->kind != FrameKind::beat) {
+      inbox_.push_back(std::move(*frame));
+    }
+  }
+  // Who did not look for a while (a long fill, a stopped process) has no right to complain.
+  if (heard || now - last_check_s_ > options_.timeout_s / 2) last_heard_s_ = now;
+  last_check_s_ = now;
+  const auto has_verdict = [&] {
+    return std::ranges::any_of(inbox_, [](const Frame& f) { return f.kind == FrameKind::verdict; });
+  };
+  if (!open && !has_verdict()) lose("the rendezvous has closed the control connection");
+  if (now - last_heard_s_ > options_.silence_s())
+    lose(fmt::format("the rendezvous has been silent for {:.2f} s", now - last_heard_s_));
+  if (stopped_) throw Stopped();
+}
+
+Frame RankControl::await(FrameKind kind) {
+  double next_look = steady_clock_s() + tick_s();
+  while (true) {
+    const auto at = std::ranges::find(inbox_, kind, &Frame::kind);
+    if (at != inbox_.end()) {
+      Frame frame = std::move(*at);
+      inbox_.erase(at);
+      return frame;
+    }
+    detail::wait_readable(fd(), tick_s());
+    turned();
+    check();
+    const double now = steady_clock_s();
+    if (now < next_look) continue;
+    next_look = now + tick_s();
+    if (look_) look_();
+  }
+}
+
+std::vector<std::string> RankControl::all_gather(std::string_view blob) {
+  enter(RankPhase::waiting);
+  send(FrameKind::gather, blob);
+  const Frame frame = await(FrameKind::gathered);
+  std::string_view in = frame.body;
+  std::vector<std::string> blobs;
+  for (int r = 0; r < ranks_; ++r) blobs.push_back(detail::take_text(in));
+  return blobs;
+}
+
+double RankControl::maximum(double value) {
+  std::string blob;
+  detail::put(blob, value);
+  for (const std::string& other : all_gather(blob)) {
+    std::string_view in = other;
+    value = std::max(value, detail::take<double>(in));
+  }
+  return value;
+}
+
+double RankControl::sum(double value) {
+  std::string blob;
+  detail::put(blob, value);
+  double total = 0;
+  for (const std::string& other : all_gather(blob)) {
+    std::string_view in = other;
+    total += detail::take<double>(in);
+  }
+  return total;
+}
+
+double RankControl::barrier() {
+  enter(RankPhase::waiting);
+  send(FrameKind::arrive, {});
+  const Frame frame = await(FrameKind::go);
+  std::string_view in = frame.body;
+  return detail::take<double>(in);
+}
+
+void RankControl::submit(std::string_view result) { send(FrameKind::result, result); }
+
+void RankControl::finish() { send(FrameKind::finished, {}); }
+
+Failure RankControl::agree(const std::exception& error) {
+  Failure own;
+  own.rank = rank_;
+  own.phase = phase_;
+  own.reason = error.what();
+  if (!lost_.empty()) return own;
+  try {
+    if (!stopped_) {
+      if (const auto* known = dynamic_cast<const Error*>(&error)) own.code = known->code();
+      Failure seen = own;
+      if (const auto* peer = dynamic_cast<const PeerLost*>(&error)) {
+        seen.rank = peer->peer();
+        seen.move = peer->move();
+      } else if (const auto* wrong = dynamic_cast<const WrongMessage*>(&error)) {
+        seen.move = wrong->move();
+      }
+      send(FrameKind::failed, encode(seen));
+    }
+    send(FrameKind::report, encode(report_));
+  } catch (const Error&) {
+    // Closed on their side: the verdict may have been sent before.
+  }
+  // The rendezvous waits for the reports of all, at most a time-out, after at most another.
+  const double end = steady_clock_s() + 3 * options_.timeout_s + 1;
+  try {
+    while (steady_clock_s() < end) {
+      const auto at = std::ranges::find(inbox_, FrameKind::verdict, &Frame::kind);
+      if (at != inbox_.end()) return decode_failure(at->body);
+      detail::wait_readable(fd(), tick_s());
+      turned();
+      try {
+        check();
+      } catch (const Stopped&) {
+      }
+    }
+  } catch (const Error& lost) {
+    own.reason = fmt::format("{} (and {})", own.reason, lost.what());
+  }
+  return own;
+}
+
+}  // namespace refit

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "executor/detail/frame.h"
+#include "executor/detail/socket.h"
+#include "executor/failure.h"
+
+namespace refit {
+
+// One rank's end of the control connection to the rendezvous: exchanges and barriers before and
+// between refits, a heartbeat all the time, and the one story of how a run failed.
+//
+// The heartbeat has its own thread, since filling and checking content takes longer than the time
+// in which a dead rank must be noticed. A beat carries the phase and a count of the turns of the
+// rank's loop: a stopped process sends no beats, and one whose loop hangs sends equal counts.
+class RankControl {
+ public:
+  RankControl(Rank rank, int ranks, detail::Descriptor socket, const FailureOptions& options);
+  ~RankControl();
+  RankControl(const RankControl&) = delete;
+  RankControl& operator=(const RankControl&) = delete;
+
+  Rank rank() const { return rank_; }
+  int ranks() const { return ranks_; }
+  const FailureOptions& options() const { return options_; }
+  // How often a loop should turn and look at the control connection.
+  double tick_s() const { return options_.tick_s(); }
+
+  // Collective: all ranks call these in the same order.
+  std::vector<std::string> all_gather(std::string_view blob);
+  double maximum(double value);
+  double sum(double value);
+  // Returns when to go on, on the rendezvous' steady clock: a moment after the last rank has come.
+  double barrier();
+
+  // For the process that owns the rendezvous.
+  void submit(std::string_view result);
+
+  void enter(RankPhase phase) { phase_ = phase; }
+  // Called while this rank waits in a barrier or an exchange, once per tick.
+  void while_waiting(std::function<void()> look) { look_ = std::move(look); }
+
+  // For the data loop: the socket to watch, and what to do when it can be read and at every tick.
+  int fd() const { return socket_.get(); }
+  void turned() { ++turns_; }
+  void working_on(std::optional<std::uint32_t> move);  // the oldest that is open
+  // Error(environment) if the run was stopped or the rendezvous is lost.
+  void check();
+
+  // The end. Without it the rendezvous takes the closed connection for a death.
+  void finish();
+  // What to send when the run is stopped.
+  void note(RankReport report) { report_ = std::move(report); }
+  // Tells what ended this rank's work (if the rendezvous does not know yet) and returns what all
+  // survivors agree on.
+  Failure agree(const std::exception& error);
+
+ private:
+  void send(detail::FrameKind kind, std::string_view body);
+  detail::Frame await(detail::FrameKind kind);
+  void beat();
+  [[noreturn]] void lose(const std::string& why);
+
+  const Rank rank_;
+  const int ranks_;
+  const FailureOptions options_;
+  detail::Descriptor socket_;
+  detail::FrameReader reader_;
+  std::vector<detail::Frame> inbox_;
+  std::function<void()> look_;
+  RankReport report_;
+  bool stopped_ = false;  // the rendezvous has told us to stop
+  std::string lost_;      // why there is no rendezvous any more
+  double last_heard_s_ = 0, last_check_s_ = 0;
+
+  std::atomic<RankPhase> phase_{RankPhase::starting};
+  std::atomic<std::uint64_t> turns_{0}, move_{~std::uint64_t{0}};
+  std::mutex sending_;
+  detail::Descriptor wake_, woken_;  // closing wake_ ends the heartbeat
+  std::thread heart_;
+};
+
+// What a beat says.
+struct Beat {
+  RankPhase phase = RankPhase::starting;
+  std::uint32_t zero = 0;
+  std::uint64_t turns = 0;
+  std::uint64_t move = 0;
+};
+
+}  // namespace refit

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "executor/detail/frame.h"
+#include "executor/detail/socket.h"
+#include "executor/failure.h"
+#include "executor/rank_control.h"
+
+namespace refit {
+
+// The other end of all control connections: gathers and hands out blobs, opens barriers, collects
+// results, and notices who is lost. It belongs to the launcher, or to rank 0 of a job that somebody
+// else started.
+//
+// A rank is lost when its connection closes before it has finished, when it is silent for the
+// time-out, when its loop does not turn while it should, when it says so itself, or when a peer's
+// data connection to it broke and nothing better is known a moment later. Then every survivor is
+// told to stop, sends what it has received, and all get the same Failure. A plan for what is
+// missing can start from these reports.
+class Rendezvous {
+ public:
+  Rendezvous(int ranks, const FailureOptions& options);
+
+  // A rank whose connection exists already (a socket pair).
+  void adopt(Rank rank, detail::Descriptor socket);
+  // Ranks that are still to come here and say who they are.
+  void admit(detail::Descriptor listener);
+
+  struct Hooks {
+    std::function<void(Rank, std::string_view)> result = [](Rank, std::string_view) {};
+    // Why a rank's connection has closed, if the owner knows: "killed by signal 9 (Killed)".
+    std::function<std::string(Rank)> exit_text = [](Rank) { return std::string(); };
+  };
+  // Serves until every rank has finished, or returns why not.
+  std::optional<Failure> serve(const Hooks& hooks);
+
+  // After a failure: of the ranks that could still answer.
+  const std::vector<std::optional<RankReport>>& reports() const { return reports_; }
+
+ private:
+  enum class State { absent, present, finished, gone };
+  struct Member {
+    detail::Descriptor socket;
+    detail::FrameReader reader;
+    std::string unsent;
+    State state = State::absent;
+    double heard_s = 0;   // last byte
+    double turned_s = 0;  // last time that its loop had turned
+    Beat beat;
+    std::optional<std::string> blob;  // for the exchange that gathers now
+    bool arrived = false;
+    bool greeted = false;  // it has spoken; before, it may still find its place in the network
+  };
+  struct Stranger {  // has connected and not said who it is
+    detail::Descriptor socket;
+    detail::FrameReader reader;
+    double since_s = 0;
+  };
+
+  void wait(double seconds);
+  void accept_strangers();
+  void introduce(Stranger stranger, std::string_view hello);
+  void read(Rank rank);
+  void handle(Rank rank, const detail::Frame& frame);
+  void look_for_the_lost(double now);
+  Failure most_suspected() const;
+  void complete_meetings();
+  void send(Member& member, detail::FrameKind kind, std::string_view body);
+  void flush(Member& member);
+  void send_beats(double now);
+  void fail(Failure failure);
+  bool all_reported() const;
+  Failure close();
+
+  FailureOptions options_;
+  std::vector<Member> members_;
+  detail::Descriptor listener_;
+  std::vector<Stranger> strangers_;
+  const Hooks* hooks_ = nullptr;
+  struct Suspicion {  // secondhand: a connection broke, and which end it was is not known
+    Rank witness;
+    Failure failure;
+  };
+  std::vector<Suspicion> suspicions_;
+  double suspicions_end_s_ = 0;
+  std::optional<Failure> failure_;
+  double reports_end_s_ = 0;
+  std::vector<std::optional<RankReport>> reports_;
+  double last_turn_s_ = 0, next_beat_s_ = 0;
+};
+
+}  // namespace refit

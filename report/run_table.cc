@@ -1,0 +1,143 @@
+#include "report/run_table.h"
+
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "report/table.h"
+
+namespace refit {
+namespace {
+
+constexpr const char* kNone = "-";
+
+std::string microseconds(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
+
+// GB = 1e9 B. Scaled-down links carry hundredths of it.
+std::string bandwidth(std::int64_t bytes, double seconds) {
+  if (!(seconds > 0)) return kNone;
+  const double gb_per_s = static_cast<double>(bytes) / seconds / 1e9;
+  return gb_per_s < 1 ? fmt::format("{:.4f}", gb_per_s) : fmt::format("{:.2f}", gb_per_s);
+}
+
+std::string ratio(double measured_s, double predicted_s) {
+  return predicted_s > 0 ? fmt::format("{:.3f}", measured_s / predicted_s) : kNone;
+}
+
+double length_s(const Span& span) { return span.end_s - span.start_s; }
+
+std::string counted(std::size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string heading(const RunReport& report) {
+  const Measurement& measurement = report.measurement;
+  std::string text = fmt::format("# {}: {}, {} ranks, transport {}\n", report.scenario,
+                                 report.strategy, measurement.ranks, measurement.transport);
+  if (report.scale) {
+    text += fmt::format(
+        "# scale 1/{:.4g}: bandwidths exactly, bytes 1/{:.4g} (whole rows), latencies as they "
+        "are\n",
+        1 / report.scale->factor, 1 / report.scale->byte_factor);
+  }
+  text += fmt::format(
+      "# {} after {} of warm-up, seed {}; {}\n",
+      counted(measurement.iterations.size(), "iteration"), report.warmup, report.seed,
+      report.checked ? "every destination byte is compared" : "destination bytes are not compared");
+  for (const auto& [name, value] : measurement.environment) {
+    text += fmt::format("# {}: {}\n", name, value);
+  }
+  return text;
+}
+
+void add_phase(Table& table, const RunPhase& phase) {
+  const double seconds = length_s(phase.measured);
+  const std::string rate = bandwidth(phase.largest_rank_bytes, seconds);
+  table.add_row({phase.name, std::to_string(phase.largest_rank_bytes), kNone, microseconds(seconds),
+                 kNone, rate, rate, kNone, kNone,
+                 phase.predicted ? microseconds(length_s(*phase.predicted)) : kNone,
+                 phase.predicted ? ratio(seconds, length_s(*phase.predicted)) : kNone});
+}
+
+// The rank that was slowest in the slowest iteration.
+Rank slowest_rank(const Measurement& measurement) {
+  Iteration slowest;
+  for (const Iteration& iteration : measurement.iterations) {
+    if (iteration.seconds >= slowest.seconds) slowest = iteration;
+  }
+  return slowest.slowest;
+}
+
+void add_total(Table& table, const RunReport& report) {
+  const Measurement& measurement = report.measurement;
+  const double median_s = measurement.median_s();
+  const std::string rate = bandwidth(measurement.largest_rank_bytes, median_s);
+  table.add_row({"total", std::to_string(measurement.largest_rank_bytes),
+                 microseconds(measurement.minimum_s()), microseconds(median_s),
+                 microseconds(measurement.maximum_s()), rate, rate,
+                 report.checked ? std::to_string(measurement.wrong_bytes) : "N/A",
+                 std::to_string(slowest_rank(measurement).value),
+                 report.predicted_s ? microseconds(*report.predicted_s) : kNone,
+                 report.predicted_s ? ratio(median_s, *report.predicted_s) : kNone});
+}
+
+// The two heading lines of the table are comments too.
+std::string marked(const std::string& table) {
+  std::istringstream lines(table);
+  std::string text;
+  int number = 0;
+  for (std::string line; std::getline(lines, line); ++number) {
+    text += (number < 2 ? "# " : "  ") + line + "\n";
+  }
+  return text;
+}
+
+std::string notes(const RunReport& report) {
+  const Measurement& measurement = report.measurement;
+  std::string text =
+      "# size: most bytes that one rank sends or receives; algbw = size / median, busbw = algbw\n"
+      "# phase rows: measured in the last iteration, from first to last byte; phases may overlap\n";
+  text += report.predicted_s
+              ? "# pred: prediction, wire-only (links at line rate, no software cost), of the same "
+                "schedule\n"
+                "#       on the same cluster; simulated, not measured\n"
+              : "# pred: none; there is no network to predict\n";
+  double wall_s = 0;
+  for (const Iteration& iteration : measurement.iterations) wall_s += iteration.seconds;
+  if (wall_s > 0 && measurement.cpu_s > 0) {
+    text += fmt::format("# {:.2f} processor seconds per second, all ranks together\n",
+                        measurement.cpu_s / wall_s);
+  }
+  text += report.not_graded.empty() ? "# graded: meas/pred holds the prediction against the clock\n"
+                                    : fmt::format("# not graded: {}\n", report.not_graded);
+  if (report.checked) {
+    text += fmt::format("# wrong bytes, warm-up included: {}\n", measurement.wrong_bytes);
+  }
+  for (const WrongByte& wrong : measurement.wrong_examples) {
+    text +=
+        fmt::format("#   rank {}, {}, element {}\n", wrong.rank.value, wrong.tensor, wrong.element);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string run_table(const RunReport& report) {
+  Table table({{"phase", Align::left},
+               {"size (B)"},
+               {"min (us)"},
+               {"median (us)"},
+               {"max (us)"},
+               {"algbw (GB/s)"},
+               {"busbw (GB/s)"},
+               {"#wrong"},
+               {"slowest rank"},
+               {"pred (us)"},
+               {"meas/pred"}});
+  for (const RunPhase& phase : report.phases) add_phase(table, phase);
+  add_total(table, report);
+  return heading(report) + "#\n" + marked(table.text()) + "#\n" + notes(report);
+}
+
+}  // namespace refit

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/refit.h"
+#include "schedule/holdings.h"
+#include "schedule/schedule.h"
+
+namespace refit {
+
+// How a refit goes on after ranks were lost: the same parcels, only what is missing, from ranks
+// that live. Nothing that a rank has already is sent again.
+struct Recovery {
+  Schedule schedule;          // transfers between survivors; may be empty of ops
+  std::vector<Rank> dropped;  // destinations that are lost
+  std::vector<std::string>
+      unserved;  // tensors (first member's name) of which some bytes have no living holder
+};
+
+// Each missing chunk comes from the living holder (owner, or demander that has it) that has least
+// to send so far; ties go to the smaller rank. Deterministic, so that survivors agree without a
+// word.
+Recovery plan_recovery(const Schedule& original, const Refit& refit, const std::vector<bool>& lost,
+                       const Holdings& holdings);
+
+}  // namespace refit

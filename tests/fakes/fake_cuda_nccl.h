@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <cuda_runtime.h>
+
+// Stand-ins for the CUDA runtime and NCCL's point-to-point calls on host memory, linked instead of
+// the libraries so that our own code runs without a GPU: its order of calls, its offsets, its
+// events. They say nothing about CUDA, NCCL or any time.
+//
+// A stream is a thread with a queue, device memory is host memory with guards, an NCCL communicator
+// joins threads of this process. Strict where the real ones are lenient or would hang:
+//   - a group of a non-blocking communicator enters its stream only when the caller polls;
+//   - sends wait for their receive, in order per pair; unequal sizes and a send to oneself without
+//   a
+//     receive are faults;
+//   - copies and kernels must stay inside one allocation and be aligned to their access;
+//   - new memory holds 0xcd and freed memory 0xdd.
+namespace refit::fake {
+
+// 0: no driver. 64 at the start.
+void set_devices(int count);
+
+// What was wrong since the last call, in words.
+std::vector<std::string> take_faults();
+void note_fault(const std::string& words);
+
+// Flips a bit in the middle of the n-th message of two or more bytes from now (0: the next; those
+// of one byte may carry nothing), between virtual ranks or over NCCL.
+void corrupt_message(int n);
+
+// Allocations of device and pinned memory, streams, events and communicators that are not released.
+int live_objects();
+
+// For what stands in for a kernel: runs in the stream's order.
+void enqueue(cudaStream_t stream, std::function<void()> work);
+// Notes a fault unless [at, at + bytes) lies in one allocation and `at` is a multiple of
+// `alignment`.
+bool check_access(const void* at, std::size_t bytes, std::size_t alignment, const char* who);
+
+// Between the two sources of the stand-ins.
+void count_object(int change);
+void pass_message(void* to, const void* from, std::size_t bytes);
+
+}  // namespace refit::fake
