@@ -92,9 +92,16 @@ Run run_over_lab(const Schedule& schedule, const Scenario& scenario,
                  const ExecuteOptions& options) {
   require_memory(scenario.refit);
   const Moves moves = write_out(schedule, scenario.refit, scenario.cluster, options.moves);
-  const std::string text = run_in_lab(scenario.cluster, {}, [&](Lab& lab) {
+  LabOptions lab_options;
+  lab_options.fair = true;  // rounds wait for their slowest transfer, so single transfers matter
+  const std::string text = run_in_lab(scenario.cluster, lab_options, [&](Lab& lab) {
     TcpOptions tcp;
     tcp.network = &lab;
+    // Scaled links are slow and shared: windows must be small beside what a port carries, or they
+    // stand in its queue for seconds, in which nobody is dead.
+    if (schedule.ranks > 8) tcp.socket_buffer_bytes = 64 << 10;
+    tcp.failure.timeout_s = 30;
+    tcp.failure.stall_timeout_s = 60;
     RunReport report;
     report.measurement = execute_tcp(schedule, scenario.refit, scenario.cluster, options, tcp);
     report.measurement.transport = "tcp --lab";

@@ -35,7 +35,7 @@ class OneBit : public Tampering {
   std::vector<std::byte> bytes_;
 };
 
-// Rank 0 sends the second message's content as the first's.
+// Rank 0 sends every message with its two halves swapped.
 class Swapped : public Tampering {
  public:
   using Tampering::Tampering;
@@ -142,8 +142,8 @@ TEST_CASE("tcp: random layout pairs arrive whole", "[executor][tcp]") {
 
 TEST_CASE("tcp: rows to columns of a two-byte type come out right through small buffers",
           "[executor][tcp]") {
-  // 1024 x 2048 bf16: sources own 256 rows each, destinations 64 columns each: runs of 128 bytes,
-  // and of 2 bytes where a destination owns a single column.
+  // 1024 x 32 bf16: two sources own 512 rows each; each of 4 destinations owns 8 columns, runs of
+  // 16 bytes, and each of 32 a single column, runs of 2 bytes.
   const int shards = GENERATE(4, 32);
   const TcpCase c = planned({{1, 2, 0}, {1, shards, 1}, {1024, 32}, Dtype::bf16, 4}, "direct");
   REQUIRE(run(c).wrong_bytes == 0);
