@@ -37,7 +37,7 @@ std::string heading(const RunReport& report) {
                                  report.strategy, measurement.ranks, measurement.transport);
   if (report.scale) {
     text += fmt::format(
-        "# scale 1/{:.4g}: bandwidths exactly, bytes 1/{:.4g} (whole rows), latencies as they "
+        "# scale 1/{:.6g}: bandwidths exactly, bytes 1/{:.6g} (whole rows), latencies as they "
         "are\n",
         1 / report.scale->factor, 1 / report.scale->byte_factor);
   }

@@ -41,6 +41,9 @@ FOREIGN = {
                   "report/measurement_json_read.cc", "cli/"],
     "CLI/": ["cli/"],
     "Eigen/": ["sim/"],
+    "cuda_runtime.h": ["executor/cuda/"],
+    "cuda_runtime_api.h": ["executor/cuda/"],
+    "nccl.h": ["executor/cuda/"],
     "catch2/": [],
     "benchmark/": [],
 }

@@ -1,0 +1,84 @@
+// Real plans on real memory: the small scenarios made smaller, and random layouts.
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <random>
+
+#include "executor/execute.h"
+#include "scenarios/scale.h"
+#include "scenarios/scenario.h"
+#include "tests/support/m2n_case.h"
+#include "tests/support/small_refits.h"
+
+namespace refit::test {
+namespace {
+
+std::vector<std::filesystem::path> small_scenarios() {
+  std::vector<std::filesystem::path> files;
+  const std::string folder = std::string(REFIT_SOURCE_DIR) + "/scenarios/small";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::int64_t held_bytes(const Refit& refit) {
+  std::int64_t sum = refit.payload_bytes();
+  for (const TensorClass& c : refit.classes) {
+    sum += c.source.held_elements() * bytes_per_element(c.dtype);
+  }
+  return sum;
+}
+
+ExecuteOptions once() {
+  ExecuteOptions options;
+  options.iterations = 1;
+  options.warmup = 0;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("inproc: every small scenario arrives byte for byte under every strategy", "[executor]") {
+  for (const auto& file : small_scenarios()) {
+    const Scenario s = scaled(load_scenario(file.string()), 1.0 / 10000);
+    CAPTURE(file.filename().string());
+    if (held_bytes(s.refit) > 800'000'000) {
+      WARN(file.filename().string() << " holds more than 800 MB even at 1/10000: not run here");
+      continue;
+    }
+    for (const char* strategy : {"gather_broadcast", "direct", "reshard", "hybrid"}) {
+      CAPTURE(strategy);
+      const Schedule schedule = plan(s.refit, s.cluster, named_policy(strategy), s.plan);
+      REQUIRE(execute_inproc(schedule, s.refit, s.cluster, once()).wrong_bytes == 0);
+    }
+  }
+}
+
+TEST_CASE("inproc: 300 random layout pairs arrive byte for byte", "[executor]") {
+  const unsigned seed = 31;
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const auto pick = [&](std::size_t most) {
+    return std::uniform_int_distribution<std::size_t>(0, most - 1)(random);
+  };
+  for (int round = 0; round < 300; ++round) {
+    const int from = 1 + static_cast<int>(pick(8)), to = 1 + static_cast<int>(pick(8));
+    const auto sources = all_layouts({16, 24}, 0, from);
+    const auto destinations = all_layouts({16, 24}, from, to);
+    const Refit refit =
+        refit_of(sources[pick(sources.size())], destinations[pick(destinations.size())], from + to);
+    std::vector<int> domains;
+    for (int left = from + to; left > 0; left -= 3) domains.push_back(std::min(left, 3));
+    const Cluster cluster = cluster_of_domains(domains);
+    const char* const strategies[] = {"gather_broadcast", "direct", "reshard"};
+    const char* strategy = strategies[pick(3)];
+    CAPTURE(round, from, to, strategy);
+    PlanOptions options;
+    options.chunks = 1 + static_cast<int>(pick(4));
+    options.bucket_bytes = 100;
+    const Schedule schedule = plan(refit, cluster, named_policy(strategy), options);
+    REQUIRE(execute_inproc(schedule, refit, cluster, once()).wrong_bytes == 0);
+  }
+}
+
+}  // namespace refit::test
