@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/run_case.h"
+#include "cli/runners.h"
 #include "cli/verbs.h"
 #include "report/comparison.h"
 #include "report/measurement_json.h"
@@ -36,7 +37,10 @@ int compare_files(const CompareOptions& options) {
   Progress progress("simulating " + question.scenario.name);
   const RunCase run = run_case(question, std::nullopt,
                                report.scale ? std::optional(report.scale->factor) : std::nullopt);
-  const Prediction prediction = predict(run.schedule, run.scenario.cluster);
+  PredictOptions links_only;
+  links_only.network_model.nic_efficiency = link_efficiency(report.measurement.transport);
+  links_only.network_model.nvlink_efficiency = links_only.network_model.nic_efficiency;
+  const Prediction prediction = predict(run.schedule, run.scenario.cluster, links_only);
   write_output(options.output,
                comparison_text(compare(run.schedule, run.scenario.cluster, prediction, report)));
   return 0;
@@ -52,7 +56,12 @@ void add_compare(CLI::App& app, Action& action) {
   verb->add_option("MEASUREMENT", options->measurement, "Its run, from refit run --json -o")
       ->required();
   verb->add_option("-o,--output", options->output, "Write to a file; - is standard output");
-  verb->callback([&action, options] { action = [options] { return compare_files(*options); }; });
+  verb->callback([&action, options] {
+    action = [options] {
+      require_other_file(options->plan, options->output);
+      return compare_files(*options);
+    };
+  });
 }
 
 }  // namespace refit

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,7 +36,16 @@ Schedule planned(const Question& question, const GraphOptions& options) {
   return *question.plan;
 }
 
+// The suffix says what to write; a wrong one would put DOT text into a picture's file.
+void require_suffix(const std::string& output) {
+  const std::string suffix = std::filesystem::path(output).extension().string();
+  if (suffix.empty() || suffix == ".dot" || suffix == ".gv" || suffix == ".svg") return;
+  throw Error(ErrorCode::bad_input,
+              fmt::format("-o {}: '{}' can't be drawn; use .dot or .svg", output, suffix));
+}
+
 int graph(const GraphOptions& options) {
+  require_suffix(options.output);
   const Question question = load_question(options.file);
   const Scenario& scenario = question.scenario;
   Progress progress("drawing " + scenario.name);
@@ -64,7 +74,12 @@ void add_graph(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"ranks", "domains"}));
   verb->add_option("-o,--output", options->output,
                    "x.dot, or x.svg through the program 'dot'; - is standard output");
-  verb->callback([&action, options] { action = [options] { return graph(*options); }; });
+  verb->callback([&action, options] {
+    action = [options] {
+      require_other_file(options->file, options->output);
+      return graph(*options);
+    };
+  });
 }
 
 }  // namespace refit

@@ -10,7 +10,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <sstream>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -89,10 +90,24 @@ std::string read_file(const std::string& path) {
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) fail(path, "cannot be read", errno);
-  std::ostringstream text;
-  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-  if (in.bad() || !text) fail(path, "cannot be read", errno);
-  return std::move(text).str();
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  std::string text;
+  std::vector<char> block(1 << 20);
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > kMostBytes) fail(path, "is larger than 1 GiB, or endless", 0);
+  }
+  if (in.bad()) fail(path, "cannot be read", errno);
+  return text;
+}
+
+void require_other_file(const std::string& input, const std::string& output) {
+  if (output == "-" || output.empty()) return;
+  std::error_code ignored;
+  if (fs::is_regular_file(output, ignored) && fs::equivalent(input, output, ignored)) {
+    throw Error(ErrorCode::bad_input,
+                fmt::format("-o {}: would overwrite the input; name another file", output));
+  }
 }
 
 void write_output(const std::string& path, const std::function<void(std::ostream&)>& write) {

@@ -11,8 +11,11 @@ namespace refit {
 void print(std::string_view text);
 void flush_output();
 
-// A whole file, or Error(environment).
+// A whole file, or Error(environment); also if it is larger than 1 GiB, or endless.
 std::string read_file(const std::string& path);
+
+// Error(bad_input) if writing `output` would overwrite `input`.
+void require_other_file(const std::string& input, const std::string& output);
 
 // Writes a file so that it is there whole or not at all: into a new file beside it, then renamed.
 // "-" is standard output. Devices and pipes are written directly. Error(environment) names the

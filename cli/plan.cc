@@ -81,7 +81,12 @@ void add_plan(CLI::App& app, Action& action) {
                    "gather_broadcast, direct, reshard, hybrid, or policy (the scenario's own);\n"
                    "default: policy if there is one, else reshard");
   verb->add_option("-o,--output", options->output, "Write the plan as JSON; - is standard output");
-  verb->callback([&action, options] { action = [options] { return run_plan(*options); }; });
+  verb->callback([&action, options] {
+    action = [options] {
+      require_other_file(options->file, options->output.value_or("-"));
+      return run_plan(*options);
+    };
+  });
 }
 
 }  // namespace refit

@@ -170,7 +170,12 @@ void add_run(CLI::App& app, Action& action) {
   verb->add_flag("--all", options->all, "With --dry-run: all messages of a rank, not only 20")
       ->needs(dry);
   verb->add_option("-o,--output", options->output, "Write to a file; - is standard output");
-  verb->callback([&action, options] { action = [options] { return run(*options); }; });
+  verb->callback([&action, options] {
+    action = [options] {
+      require_other_file(options->file, options->output);
+      return run(*options);
+    };
+  });
 }
 
 }  // namespace refit

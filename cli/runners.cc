@@ -24,6 +24,7 @@ constexpr const char* kNoNetwork =
     "inproc has no network: the machine's memory moved the bytes, which proves them and times "
     "nothing";
 
+constexpr const char* kLab = "tcp --lab";
 constexpr const char* kLoopback =
     "tcp between processes of one machine: the loopback has none of the cluster's links";
 constexpr const char* kLinksNotKnown =
@@ -104,7 +105,7 @@ Run run_over_lab(const Schedule& schedule, const Scenario& scenario,
     tcp.failure.stall_timeout_s = 60;
     RunReport report;
     report.measurement = execute_tcp(schedule, scenario.refit, scenario.cluster, options, tcp);
-    report.measurement.transport = "tcp --lab";
+    report.measurement.transport = kLab;
     const int cores = static_cast<int>(std::thread::hardware_concurrency());
     report.not_graded = envelope_fault(report.measurement, moves, cores);
     std::ostringstream out;
@@ -117,14 +118,18 @@ Run run_over_lab(const Schedule& schedule, const Scenario& scenario,
 
 Runner lab_runner() {
   Runner runner;
-  runner.transport = "tcp --lab";
+  runner.transport = kLab;
   runner.has_network = true;
-  runner.link_efficiency = lab_goodput({});
+  runner.link_efficiency = link_efficiency(kLab);
   runner.run = run_over_lab;
   return runner;
 }
 
 }  // namespace
+
+double link_efficiency(const std::string& transport) {
+  return transport == kLab ? lab_goodput({}) : 1;
+}
 
 Runner runner_called(const std::string& transport, bool lab) {
   if (lab) {

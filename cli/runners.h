@@ -27,6 +27,9 @@ struct Runner {
   std::function<Run(const Schedule&, const Scenario&, const ExecuteOptions&)> run;
 };
 
+// Share of a link's rate that reached the program in a run of this transport: 1 but for the lab.
+double link_efficiency(const std::string& transport);
+
 // The one place that knows all transports. Error(bad_input) lists them. `lab`: over an emulated
 // cluster with the scenario's links, which only tcp can use.
 Runner runner_called(const std::string& transport, bool lab);

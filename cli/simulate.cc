@@ -167,7 +167,12 @@ void add_simulate(CLI::App& app, Action& action) {
   verb->add_option("--solver", options->solver, "incremental (default) or native (SimGrid's own)")
       ->check(CLI::IsMember({"native", "incremental"}));
   verb->add_option("-o,--output", options->output, "Write to a file; - is standard output");
-  verb->callback([&action, options] { action = [options] { return simulate(*options); }; });
+  verb->callback([&action, options] {
+    action = [options] {
+      require_other_file(options->file, options->output);
+      return simulate(*options);
+    };
+  });
 }
 
 }  // namespace refit

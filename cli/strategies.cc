@@ -37,7 +37,7 @@ Policy policy_called(const Scenario& scenario, const std::string& name) {
 
 Question load_question(const std::string& path) {
   const std::string text = read_file(path);
-  if (!looks_like_schedule(text)) return {load_scenario(path), std::nullopt};
+  if (!looks_like_schedule(text)) return {parse_scenario(text, path), std::nullopt};
   SavedSchedule saved = read_schedule(text, path);
   Question question{parse_scenario(saved.scenario_text, path + ": scenario"),
                     std::move(saved.schedule)};

@@ -1,6 +1,8 @@
 #include "cli/workers.h"
 
 #include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,8 +69,12 @@ Worker start(const std::vector<Job>& jobs, std::size_t job) {
                 fmt::format("{}: no pipe to a worker: {}", jobs[job].name, std::strerror(errno)));
   }
   std::fflush(nullptr);
+  const pid_t parent = ::getpid();
   const pid_t process = ::fork();
   if (process == 0) {
+    // No orphan: whatever ends the command ends its workers.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
     ::close(ends[0]);
     work(jobs[job], ends[1]);
   }

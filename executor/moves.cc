@@ -209,9 +209,15 @@ class Writer {
   void barrier(const Op& op) {
     const std::vector<Rank>& ranks = schedule_.groups[op.group.index()].ranks;
     std::vector<std::uint32_t> come;
+    const std::vector<std::uint32_t> no_moves;
     for (std::size_t i = 1; i < ranks.size(); ++i)
       come.push_back(add(ranks[i], ranks[0], 0, 0, {}));
-    for (std::size_t i = 1; i < ranks.size(); ++i) add(ranks[0], ranks[i], 0, 0, come);
+    // All releases wait for the same moves: they share one list.
+    for (std::size_t i = 1; i < ranks.size(); ++i) {
+      const std::uint32_t release = add(ranks[0], ranks[i], 0, 0, i == 1 ? come : no_moves);
+      result_.moves[release].after_begin = result_.moves[release - i + 1].after_begin;
+      result_.moves[release].after_end = result_.moves[release - i + 1].after_end;
+    }
   }
 
   const Schedule& schedule_;

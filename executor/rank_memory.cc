@@ -120,6 +120,13 @@ std::vector<StridedBox> RankMemory::boxes(const Op& op, bool sending) {
         append_chunk(id, chunk, destination_, boxes);
       } else {
         auto [at, is_new] = scratch_.try_emplace({id.value, chunk});
+        if (sending && is_new) {
+          throw Error(
+              ErrorCode::bad_input,
+              fmt::format("rank {} is to send parcel {}, which it got in a collective and does "
+                          "not demand; this executor keeps such content for collectives only",
+                          rank_.value, id.value));
+        }
         if (is_new) at->second = room(chunk_bytes(refit_, parcel, chunk));
         boxes.push_back(contiguous(at->second.data(), at->second.bytes()));
       }

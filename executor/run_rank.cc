@@ -4,7 +4,10 @@
 #include <chrono>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
+#include "base/error.h"
 #include "topology/route.h"
 
 namespace refit {
@@ -32,7 +35,10 @@ class RankRun {
         for (const auto& round : lane) {
           for (const std::uint32_t m : round.moves)
             ++left_of_op_[context.moves.moves[m].op.index()];
-          for (const OpId op : round.ops) last_use_[bucket_key(op)] = op;
+          for (const OpId op : round.ops) {
+            ++uses_left_[bucket_key(op)];
+            check_root(op);
+          }
         }
       }
     }
@@ -56,6 +62,29 @@ class RankRun {
   BucketKey bucket_key(OpId id) const {
     const Op& op = context_.schedule.ops[id.index()];
     return {op.cargo.value, op.chunk_begin, op.chunk_end};
+  }
+
+  // A broadcast reads its root's bucket: the root must own all of it, or have gathered it under the
+  // same cargo and chunks. Plans may say more than this executor can do; it refuses, never guesses.
+  void check_root(OpId id) const {
+    const Op& op = context_.schedule.ops[id.index()];
+    if (op.kind != OpKind::broadcast || op.src != memory_.rank()) return;
+    for (const OpId earlier : context_.schedule.after_of(op)) {
+      if (is_collective(context_.schedule.ops[earlier.index()]) &&
+          bucket_key(earlier) == bucket_key(id)) {
+        return;
+      }
+    }
+    for (const ParcelId parcel : context_.schedule.cargos[op.cargo.index()].parcels) {
+      const auto& owners = context_.schedule.parcels[parcel.index()].owners;
+      if (!std::binary_search(owners.begin(), owners.end(), op.src)) {
+        throw Error(
+            ErrorCode::bad_input,
+            fmt::format("op {}: rank {} broadcasts parcel {}, which it neither owns nor "
+                        "gathered under the same cargo; this executor can't run such a plan",
+                        id.value, op.src.value, parcel.value));
+      }
+    }
   }
 
   double now() const { return steady_clock_s() - zero_; }
@@ -161,7 +190,7 @@ class RankRun {
     const Op& op = context_.schedule.ops[id.index()];
     if (is_collective(op)) {
       memory_.unpack_bucket(op);
-      if (last_use_.at(bucket_key(id)) == id) memory_.drop_bucket(op);
+      if (--uses_left_.at(bucket_key(id)) == 0) memory_.drop_bucket(op);
     }
     timeline_[id.index()].end_s = now();
   }
@@ -174,7 +203,7 @@ class RankRun {
   Timeline timeline_;
   std::vector<std::size_t> left_of_op_;  // moves on this rank that have not ended
   std::vector<bool> move_ended_;
-  std::map<BucketKey, OpId> last_use_;
+  std::map<BucketKey, int> uses_left_;  // ops that have not ended, per bucket
   std::vector<Lane> lanes_;
 };
 

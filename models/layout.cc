@@ -114,6 +114,26 @@ std::int64_t Layout::shard_elements(int index) const {
   return product;
 }
 
+std::vector<std::int64_t> Layout::elements_by_index() const {
+  std::vector<std::int64_t> elements(static_cast<std::size_t>(mesh_.size()), 1);
+  for (int d = 0; d < static_cast<int>(shape_.size()); ++d) {
+    const DimPieces pieces = dim_pieces(d);
+    std::vector<std::int64_t> sizes;
+    for (const IntervalSet& piece : pieces.pieces) sizes.push_back(piece.size());
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const std::vector<int> coordinate = mesh_.coordinate_of(static_cast<int>(i));
+      std::size_t at = 0;
+      for (const int axis : pieces.axes) {
+        const auto a = static_cast<std::size_t>(axis);
+        at = at * static_cast<std::size_t>(mesh_.axes()[a].size) +
+             static_cast<std::size_t>(coordinate[a]);
+      }
+      elements[i] *= sizes[at];
+    }
+  }
+  return elements;
+}
+
 std::int64_t Layout::held_elements() const {
   // The sum over coordinates of a product over dims is the product of the sums, since each axis
   // cuts at most one dim; axes that cut nothing multiply.

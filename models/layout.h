@@ -82,6 +82,9 @@ class Layout {
 
   DimPieces dim_pieces(int dim) const;
 
+  // shard_elements of every rank, in row-major order of the mesh.
+  std::vector<std::int64_t> elements_by_index() const;
+
   std::int64_t held_elements() const;  // summed over all ranks: replicas count
 
   friend bool operator==(const Layout&, const Layout&) = default;

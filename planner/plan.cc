@@ -35,14 +35,19 @@ void set_chunks(const PlanOptions& options, std::vector<Parcel>& parcels) {
   }
 }
 
+// Bytes that a strategy's tensors leave on one destination rank: the largest.
 std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine) {
-  std::int64_t held = 0;
+  std::vector<std::int64_t> landed(static_cast<std::size_t>(refit.ranks), 0);
   for (std::size_t c = 0; c < refit.classes.size(); ++c) {
-    if (mine[c])
-      held +=
-          refit.classes[c].destination.held_elements() * bytes_per_element(refit.classes[c].dtype);
+    if (!mine[c]) continue;
+    const Layout& layout = refit.classes[c].destination;
+    const std::vector<Rank> ranks = layout.mesh().ranks();
+    const std::vector<std::int64_t> elements = layout.elements_by_index();
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      landed[ranks[i].index()] += elements[i] * bytes_per_element(refit.classes[c].dtype);
+    }
   }
-  return held / static_cast<std::int64_t>(refit.destinations.size());
+  return *std::max_element(landed.begin(), landed.end());
 }
 
 void check(const Refit& refit, const Cluster& cluster, const PlanOptions& options) {
@@ -82,7 +87,7 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
 
   // One strategy strictly after the other, as NeMo RL runs its bulk and its packed broadcast.
   for (const Strategy strategy : kOrder) {
-    StrategyInput input{refit, cluster, options, {}, {}, 0};
+    StrategyInput input{refit, cluster, options, {}, {}};
     std::vector<bool> mine;
     for (const TensorClass& c : refit.classes) mine.push_back(policy.of(c) == strategy);
     if (std::none_of(mine.begin(), mine.end(), [](bool m) { return m; })) continue;
@@ -91,7 +96,6 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
         input.parcels.push_back(ParcelId(static_cast<std::int64_t>(p)));
     }
     input.work = stage_work(refit, mine);
-    input.landed_bytes = landed_bytes(refit, mine);
 
     if (strategy == Strategy::gather_broadcast) {
       gather_broadcast(input, builder);
@@ -100,7 +104,7 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
       builder.barrier(world);
       builder.begin_phase("land");
       builder.compute({0, builder.next_round(0)}, Work::land, builder.group(refit.destinations), 1,
-                      input.landed_bytes);
+                      landed_bytes(refit, mine));
       builder.barrier(world);
     }
   }

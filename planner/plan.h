@@ -36,7 +36,7 @@ struct Policy {
 Policy named_policy(std::string_view name);
 
 enum class ReplicaBalance {
-  node_aware,  // source replicas take turns over destination domains
+  node_aware,  // each source replica serves a range of destination domains
   uniform,     // over destination replicas
 };
 

@@ -73,11 +73,12 @@ std::vector<std::vector<Edge*>> by_depth(Edges& edges) {
   return result;
 }
 
-void emit(std::vector<Edge*>& edges, int chunk, Slot slot, std::vector<Edge>& network,
+void emit(std::vector<Edge*>& edges, int chunk, Slot slot, OpId call, std::vector<Edge>& network,
           ScheduleBuilder& builder) {
   std::vector<OpId> after;
   for (Edge* edge : edges) {
     after.clear();
+    if (edge->brought_by.empty()) after.push_back(call);
     for (const std::size_t earlier : edge->brought_by) {
       after.push_back(network[earlier].op_of_chunk[static_cast<std::size_t>(chunk)]);
     }
@@ -88,7 +89,7 @@ void emit(std::vector<Edge*>& edges, int chunk, Slot slot, std::vector<Edge>& ne
 
 // A stage is a pipeline: in round t the owners send chunk t, and a rank that hop h reached sends
 // chunk t - h on. The NVLink lane runs beside it.
-void emit_stage(StageEdges& edges, int stream, int chunks, ScheduleBuilder& builder) {
+void emit_stage(StageEdges& edges, int stream, int chunks, OpId call, ScheduleBuilder& builder) {
   for (Edges* side : {&edges.network, &edges.fanout}) {
     for (Edge& edge : side->all()) edge.cargo = builder.cargo(edge.parcels);
   }
@@ -103,11 +104,11 @@ void emit_stage(StageEdges& edges, int stream, int chunks, ScheduleBuilder& buil
       if (chunk >= chunks) continue;
       if (depth < static_cast<int>(network.size())) {
         emit(network[static_cast<std::size_t>(depth)], chunk,
-             {network_lane(stream), first_network + t}, edges.network.all(), builder);
+             {network_lane(stream), first_network + t}, call, edges.network.all(), builder);
       }
       if (depth < static_cast<int>(fanout.size())) {
         emit(fanout[static_cast<std::size_t>(depth)], chunk,
-             {nvlink_lane(stream), first_nvlink + t}, edges.network.all(), builder);
+             {nvlink_lane(stream), first_nvlink + t}, call, edges.network.all(), builder);
       }
     }
   }
@@ -135,11 +136,11 @@ void reshard(const StrategyInput& input, ScheduleBuilder& builder) {
                     0);
     builder.compute({lane, builder.next_round(lane)}, Work::pack, sources, work.calls,
                     work.packed_bytes);
-    builder.compute({lane, builder.next_round(lane)}, Work::call, builder.group(everyone),
-                    work.calls, 0);
+    const OpId call = builder.compute({lane, builder.next_round(lane)}, Work::call,
+                                      builder.group(everyone), work.calls, 0);
 
     StageEdges edges = stage_edges(input, builder, stage, positions);
-    emit_stage(edges, stream, input.options.chunks, builder);
+    emit_stage(edges, stream, input.options.chunks, call, builder);
   }
 }
 

@@ -15,9 +15,8 @@ struct StrategyInput {
   const Refit& refit;
   const Cluster& cluster;
   const PlanOptions& options;
-  std::vector<ParcelId> parcels;  // this strategy's, in stage order
+  std::vector<ParcelId> parcels;  // this strategy's
   std::vector<StageWork> work;    // per stage, of this strategy's tensors
-  std::int64_t landed_bytes = 0;  // that end on one destination rank (the largest)
 };
 
 // Lanes: stream i has lane 2 i for the network and lane 2 i + 1 for NVLink.

@@ -31,15 +31,19 @@ std::string counted(std::size_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+// 1792, 2.5: whole where that is exact enough, and never 1e+04.
+std::string times(double factor) {
+  return factor >= 100 ? fmt::format("{:.0f}", factor) : fmt::format("{:.4g}", factor);
+}
+
 std::string heading(const RunReport& report) {
   const Measurement& measurement = report.measurement;
   std::string text = fmt::format("# {}: {}, {} ranks, transport {}\n", report.scenario,
                                  report.strategy, measurement.ranks, measurement.transport);
   if (report.scale) {
     text += fmt::format(
-        "# scale 1/{:.6g}: bandwidths exactly, bytes 1/{:.6g} (whole rows), latencies as they "
-        "are\n",
-        1 / report.scale->factor, 1 / report.scale->byte_factor);
+        "# scale 1/{}: bandwidths exactly, bytes 1/{} (whole rows), latencies as they are\n",
+        times(1 / report.scale->factor), times(1 / report.scale->byte_factor));
   }
   text += fmt::format(
       "# {} after {} of warm-up, seed {}; {}\n",

@@ -95,7 +95,7 @@ class TensorReader {
   void note_size(const YamlNode& node, std::int64_t count) {
     members_ += count;
     if (members_ > kMostMembers) {
-      node.at("count").fail(
+      node.find("count").value_or(node).fail(
           fmt::format("more than {} tensors up to here; use fewer", kMostMembers));
     }
     bytes_ += refit_.classes.back().bytes();

@@ -140,8 +140,7 @@ Scenario read(const YamlNode& root, std::string text, const std::string& path) {
 }  // namespace
 
 Scenario load_scenario(const std::string& path) {
-  const YamlNode root = YamlNode::parse_file(path);
-  return read(root, read_text_file(path, std::size_t{16} << 20), path);
+  return parse_scenario(read_text_file(path, std::size_t{16} << 20), path);
 }
 
 Scenario parse_scenario(const std::string& text, const std::string& name) {

@@ -1,8 +1,12 @@
 #include "schedule/builder.h"
 
 #include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/error.h"
 
 namespace refit {
 
@@ -161,6 +165,11 @@ OpId ScheduleBuilder::compute(Slot slot, Work work, GroupId group, std::int64_t 
   op.lane = static_cast<std::uint8_t>(slot.lane);
   op.round = slot.round;
   op.group = group;
+  if (count > std::numeric_limits<std::int32_t>::max()) {
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{} pieces to {} in one step; a plan counts up to {}", count,
+                            to_string(work), std::numeric_limits<std::int32_t>::max()));
+  }
   op.count = static_cast<std::int32_t>(count);
   op.bytes = bytes;
   return append(op, after);

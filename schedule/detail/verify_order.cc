@@ -1,6 +1,7 @@
 #include "schedule/detail/verify_order.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -101,6 +102,7 @@ class Order {
     for (const Rank rank : schedule_.groups[op.group.index()].ranks) {
       for (std::size_t lane = 0; lane < static_cast<std::size_t>(schedule_.lanes); ++lane) {
         Rounds& rounds = rounds_of(rank, lane);
+        if (rounds.last == std::numeric_limits<std::int32_t>::max()) continue;  // nothing is later
         rounds.open = std::max(rounds.open, rounds.last + 1);
       }
     }

@@ -87,14 +87,21 @@ std::string list_fault(const std::vector<Rank>& listed, const std::vector<Rank>&
   return fmt::format("lists its {} out of order; they ascend, each once", word);
 }
 
+bool fits(const Region& region, const std::vector<std::int64_t>& shape) {
+  if (region.size() != shape.size()) return false;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const Interval side = region[d];
+    if (side.begin < 0 || side.begin >= side.end || side.end > shape[d]) return false;
+  }
+  return true;
+}
+
 class ClassCheck {
  public:
   ClassCheck(const TensorClass& tensor_class, const std::vector<Held>& held, Diagnostics& findings)
       : class_(tensor_class), held_(held), findings_(findings) {}
 
   void run() {
-    check_shape();
-    if (!clean_) return;
     check_partition();
     check_side(class_.source, &Parcel::owners, "owners", "source");
     check_side(class_.destination, &Parcel::demanders, "demanders", "destination");
@@ -104,19 +111,6 @@ class ClassCheck {
   void report(const std::string& message) {
     clean_ = false;
     if (findings_.size() < kMostFindings) findings_.push_back({class_.name, message});
-  }
-
-  void check_shape() {
-    for (const Held& h : held_) {
-      bool fits = h.region->size() == class_.shape().size();
-      for (std::size_t d = 0; fits && d < h.region->size(); ++d) {
-        const Interval side = (*h.region)[d];
-        fits = 0 <= side.begin && side.begin < side.end && side.end <= class_.shape()[d];
-      }
-      if (!fits)
-        return report(
-            fmt::format("a fragment of parcel {} does not fit the tensor's shape", h.parcel_id));
-    }
   }
 
   // Disjoint and of equal volume: a partition.
@@ -204,6 +198,13 @@ Diagnostics verify_parcels(const Schedule& schedule, const Refit& refit) {
         findings.push_back(
             {fmt::format("parcel {}", p), fmt::format("names tensor class {}; there are {}",
                                                       fragment.tensor_class.value, held.size())});
+        return findings;
+      }
+      // Sizes are multiplied only once they are known to be the tensor's at most.
+      if (!fits(fragment.region, refit.classes[fragment.tensor_class.index()].shape())) {
+        findings.push_back(
+            {refit.classes[fragment.tensor_class.index()].name,
+             fmt::format("a fragment of parcel {} does not fit the tensor's shape", p)});
         return findings;
       }
       bytes += bytes_of(refit, fragment);

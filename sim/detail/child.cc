@@ -1,6 +1,8 @@
 #include "sim/detail/child.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,11 +128,15 @@ std::vector<double> run_in_child(std::size_t count,
   Fd from_child(ends[0]);
   Fd to_parent(ends[1]);
   std::fflush(nullptr);  // the engine flushes too, and in the child would repeat what waits here
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {
     throw Error(ErrorCode::environment, fmt::format("simulation: fork: {}", strerror(errno)));
   }
   if (child == 0) {
+    // No orphan: whatever ends the caller ends its simulation.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
     from_child.close();
     serve(to_parent.get(), count, work);
   }

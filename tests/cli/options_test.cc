@@ -47,6 +47,27 @@ TEST_CASE("a word that is no command is named, with the nearest one", "[cli]") {
   CHECK(has(outcome.err, "refit: 'simulat' is not a command; did you mean 'simulate'?"));
 }
 
+TEST_CASE("the input is never overwritten, and a picture's name says its kind", "[cli]") {
+  const Folder folder;
+  const std::string path = folder.write("four.yaml", kScenario);
+  for (const char* verb : {"plan", "simulate", "graph", "run"}) {
+    CAPTURE(verb);
+    const Outcome outcome = refit_program({verb, path, "-o", path});
+    CHECK(outcome.code == 2);
+    CHECK(has(outcome.err, "would overwrite the input; name another file"));
+  }
+  CHECK(refit_program({"check", path}).code == 0);
+  const Outcome png = refit_program({"graph", path, "-o", folder / "x.png"});
+  CHECK(png.code == 2);
+  CHECK(has(png.err, "'.png' can't be drawn; use .dot or .svg"));
+}
+
+TEST_CASE("a file without an end is refused", "[cli]") {
+  const Outcome outcome = refit_program({"simulate", "/dev/zero"});
+  CHECK(outcome.code == 3);
+  CHECK(has(outcome.err, "larger than 1 GiB, or endless"));
+}
+
 TEST_CASE("a file that cannot be read exits with 3 and is named", "[cli]") {
   const Folder folder;
   for (const char* verb : {"check", "plan", "simulate", "graph"}) {
