@@ -109,6 +109,9 @@ Measurement execute_tcp_rank(const RankEnvironment& place, const Schedule& sched
     throw Error(ErrorCode::bad_input,
                 fmt::format("started by {} as {} ranks; the schedule needs {}", place.launcher,
                             place.ranks, schedule.ranks));
+  if (tcp.policy == FaultPolicy::shrink)
+    throw Error(ErrorCode::bad_input,
+                "policy shrink needs a launcher that outlives every rank: run it on this machine");
   const Moves moves = write_out(schedule, refit, cluster, options.moves);
   const RunContext context{schedule, refit, cluster, moves};
   const detail::SocketOptions plain{0, ""};

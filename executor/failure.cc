@@ -8,6 +8,7 @@ namespace refit {
 namespace {
 
 constexpr std::uint64_t kNoMove = ~std::uint64_t{0};
+constexpr std::int32_t kNotResumable = -1;
 
 std::string text_of(const Failure& failure) {
   if (!failure.move)
@@ -60,6 +61,7 @@ Failure decode_failure(std::string_view in) {
 
 std::string encode(const RankReport& report) {
   std::string out;
+  detail::put(out, report.resumable.value_or(kNotResumable));
   detail::put(out, static_cast<std::uint64_t>(report.received.size()));
   for (const std::uint64_t word : report.received) detail::put(out, word);
   for (const RankReport::Open& open : report.open) detail::put(out, open);
@@ -68,6 +70,8 @@ std::string encode(const RankReport& report) {
 
 RankReport decode_report(std::string_view in) {
   RankReport report;
+  const auto resumable = detail::take<std::int32_t>(in);
+  if (resumable != kNotResumable) report.resumable = resumable;
   for (auto words = detail::take<std::uint64_t>(in); words > 0; --words)
     report.received.push_back(detail::take<std::uint64_t>(in));
   while (!in.empty()) report.open.push_back(detail::take<RankReport::Open>(in));

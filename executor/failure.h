@@ -17,6 +17,12 @@ enum class RankPhase : std::uint32_t { starting, preparing, waiting, moving, che
 
 std::string_view to_string(RankPhase phase);
 
+// What the survivors do when a rank is lost.
+enum class FaultPolicy {
+  fail,    // all stop
+  shrink,  // bring what is missing from ranks that live, and end the run with this refit
+};
+
 // Why a run of several processes ended early; all survivors hold the same one.
 struct Failure {
   Rank rank;  // that is lost or went wrong
@@ -34,6 +40,8 @@ struct RankReport {
     Rank peer;
   };
   std::vector<Open> open;  // started and not ended
+  // The iteration that it can complete without the lost rank, by a new plan.
+  std::optional<std::int32_t> resumable;
 };
 
 struct FailureOptions {

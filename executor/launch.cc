@@ -56,6 +56,12 @@ class Children {
     if (child.pid > 0) kill(child.pid, SIGKILL);
   }
 
+  // The run goes on without it, and how it ended does not matter.
+  void drop(Rank rank) {
+    end(rank);
+    children_[rank.index()].dropped = true;
+  }
+
   // Gives all a moment to end by themselves.
   void wait(double seconds) {
     const double end = steady_clock_s() + seconds;
@@ -66,7 +72,7 @@ class Children {
   std::optional<Failure> odd_end() const {
     for (std::size_t r = 0; r < children_.size(); ++r) {
       const Child& child = children_[r];
-      if (child.pid == 0 && child.status == 0) continue;
+      if (child.pid == 0 && (child.status == 0 || child.dropped)) continue;
       Failure failure;
       failure.rank = Rank(static_cast<int>(r));
       failure.phase = RankPhase::checking;
@@ -85,6 +91,7 @@ class Children {
   struct Child {
     pid_t pid = 0;  // 0 once reaped
     int status = 0;
+    bool dropped = false;
   };
 
   static void reap(Child& child, int flags) {
@@ -157,7 +164,7 @@ void run_guarded(RankControl& control, const std::function<void(RankControl&)>& 
   } catch (const RankFailure&) {
     throw;  // agreed already
   } catch (const std::exception& error) {
-    throw RankFailure(control.agree(error));
+    throw RankFailure(control.agree(error).failure);
   }
 }
 
@@ -187,6 +194,7 @@ void launch(int ranks, RankNetwork& network, const FailureOptions& options,
     Rendezvous::Hooks hooks;
     hooks.result = result;
     hooks.exit_text = [&](Rank rank) { return children.exit_text(rank); };
+    hooks.drop = [&](Rank rank) { children.drop(rank); };
     failure = rendezvous.serve(hooks);
     if (failure) children.end(failure->rank);
     children.wait(failure ? options.timeout_s : options.stall_timeout_s);

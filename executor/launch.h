@@ -13,8 +13,9 @@ namespace refit {
 // network before it opens a socket. What ranks submit() goes to `result`, in this process.
 //
 // If a rank dies, stalls or throws, the others are stopped within about twice the time-out and
-// RankFailure says which and why. No process outlives the call, however it ends; if this process
-// dies, the kernel kills them. Call it from a process with one thread.
+// RankFailure says which and why, unless all can go on without it (RankReport::resumable). No
+// process outlives the call, however it ends; if this process dies, the kernel kills them. Call it
+// from a process with one thread.
 void launch(int ranks, RankNetwork& network, const FailureOptions& options,
             const std::function<void(RankControl&)>& work,
             const std::function<void(Rank, std::string_view)>& result);

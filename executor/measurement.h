@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,16 @@ struct Iteration {
   std::int64_t wrong_bytes = 0;
 };
 
+// A rank that was lost in the last iteration, and how the others completed it without. The
+// iteration's seconds have it all in them.
+struct Fault {
+  Rank lost;
+  std::string reason;                // "killed by signal 9 (Killed)"
+  double detected_s = 0;             // from the start of the iteration
+  std::int64_t recovered_bytes = 0;  // received by the recovery's own plan, over all ranks
+  std::vector<Rank> dropped;         // destinations that are lost
+};
+
 // What a run of a schedule measured, and where.
 struct Measurement {
   std::string transport;  // "inproc", "tcp", …
@@ -24,10 +35,12 @@ struct Measurement {
   std::vector<Iteration> iterations;  // without warm-up
   std::int64_t wrong_bytes = 0;       // over all iterations and warm-ups
   std::vector<WrongByte> wrong_examples;
-  Timeline timeline;  // of the last iteration: earliest start and latest end over ranks
+  Timeline timeline;  // of the last iteration: earliest start and latest end over ranks; {0, 0}
+                      // everywhere if it had a fault
   std::int64_t largest_rank_bytes =
       0;             // sent or received by one rank: the size of nccl-tests' algbw
   double cpu_s = 0;  // of all ranks, over the timed iterations
+  std::optional<Fault> fault;
   std::vector<std::pair<std::string, std::string>> environment;
 
   double minimum_s() const;

@@ -95,6 +95,10 @@ void RankControl::check() {
     heard = true;
     if (frame->kind == FrameKind::stop) {
       stopped_ = true;
+    } else if (frame->kind == FrameKind::go_on) {
+      stopped_ = false;
+      inbox_.clear();  // of meetings that the failure broke up
+      inbox_.push_back(std::move(*frame));
     } else if (frame->kind != FrameKind::beat) {
       inbox_.push_back(std::move(*frame));
     }
@@ -144,6 +148,7 @@ double RankControl::maximum(double value) {
   std::string blob;
   detail::put(blob, value);
   for (const std::string& other : all_gather(blob)) {
+    if (other.empty()) continue;
     std::string_view in = other;
     value = std::max(value, detail::take<double>(in));
   }
@@ -155,6 +160,7 @@ double RankControl::sum(double value) {
   detail::put(blob, value);
   double total = 0;
   for (const std::string& other : all_gather(blob)) {
+    if (other.empty()) continue;
     std::string_view in = other;
     total += detail::take<double>(in);
   }
@@ -173,12 +179,12 @@ void RankControl::submit(std::string_view result) { send(FrameKind::result, resu
 
 void RankControl::finish() { send(FrameKind::finished, {}); }
 
-Failure RankControl::agree(const std::exception& error) {
+Verdict RankControl::agree(const std::exception& error) {
   Failure own;
   own.rank = rank_;
   own.phase = phase_;
   own.reason = error.what();
-  if (!lost_.empty()) return own;
+  if (!lost_.empty()) return {own, 0, {}};
   try {
     if (!stopped_) {
       if (const auto* known = dynamic_cast<const Error*>(&error)) own.code = known->code();
@@ -188,6 +194,8 @@ Failure RankControl::agree(const std::exception& error) {
         seen.move = peer->move();
       } else if (const auto* wrong = dynamic_cast<const WrongMessage*>(&error)) {
         seen.move = wrong->move();
+      } else if (const auto* loss = dynamic_cast<const RankFailure*>(&error)) {
+        seen = loss->failure();  // what an earlier loss has led to
       }
       send(FrameKind::failed, encode(seen));
     }
@@ -199,8 +207,15 @@ Failure RankControl::agree(const std::exception& error) {
   const double end = steady_clock_s() + 3 * options_.timeout_s + 1;
   try {
     while (steady_clock_s() < end) {
-      const auto at = std::ranges::find(inbox_, FrameKind::verdict, &Frame::kind);
-      if (at != inbox_.end()) return decode_failure(at->body);
+      const auto at = std::ranges::find_if(inbox_, [](const Frame& f) {
+        return f.kind == FrameKind::verdict || f.kind == FrameKind::go_on;
+      });
+      if (at != inbox_.end()) {
+        const Frame frame = std::move(*at);
+        inbox_.erase(at);
+        if (frame.kind == FrameKind::go_on) return decode_verdict(frame.body);
+        return {decode_failure(frame.body), 0, {}};
+      }
       detail::wait_readable(fd(), tick_s());
       turned();
       try {
@@ -211,7 +226,23 @@ Failure RankControl::agree(const std::exception& error) {
   } catch (const Error& lost) {
     own.reason = fmt::format("{} (and {})", own.reason, lost.what());
   }
-  return own;
+  return {own, 0, {}};
+}
+
+std::string encode(const Verdict& verdict) {
+  std::string out;
+  detail::put_text(out, encode(verdict.failure));
+  detail::put(out, verdict.noticed_s);
+  for (const RankReport& report : verdict.reports) detail::put_text(out, encode(report));
+  return out;
+}
+
+Verdict decode_verdict(std::string_view in) {
+  Verdict verdict;
+  verdict.failure = decode_failure(detail::take_text(in));
+  verdict.noticed_s = detail::take<double>(in);
+  while (!in.empty()) verdict.reports.push_back(decode_report(detail::take_text(in)));
+  return verdict;
 }
 
 }  // namespace refit

@@ -14,6 +14,17 @@
 
 namespace refit {
 
+// What survivors agree on after a failure.
+struct Verdict {
+  Failure failure;
+  double noticed_s = 0;             // by the rendezvous, on its steady clock
+  std::vector<RankReport> reports;  // of every rank if the survivors go on without the lost one;
+                                    // empty if the run is over
+};
+
+std::string encode(const Verdict& verdict);
+Verdict decode_verdict(std::string_view in);
+
 // One rank's end of the control connection to the rendezvous: exchanges and barriers before and
 // between refits, a heartbeat all the time, and the one story of how a run failed.
 //
@@ -33,7 +44,7 @@ class RankControl {
   // How often a loop should turn and look at the control connection.
   double tick_s() const { return options_.tick_s(); }
 
-  // Collective: all ranks call these in the same order.
+  // Collective: all ranks call these in the same order. The blob of a lost rank is empty.
   std::vector<std::string> all_gather(std::string_view blob);
   double maximum(double value);
   double sum(double value);
@@ -59,8 +70,8 @@ class RankControl {
   // What to send when the run is stopped.
   void note(RankReport report) { report_ = std::move(report); }
   // Tells what ended this rank's work (if the rendezvous does not know yet) and returns what all
-  // survivors agree on.
-  Failure agree(const std::exception& error);
+  // survivors agree on. If they go on, this connection does, too: meetings are between survivors.
+  Verdict agree(const std::exception& error);
 
  private:
   void send(detail::FrameKind kind, std::string_view body);

@@ -12,7 +12,7 @@
 namespace refit {
 
 RankMemory::RankMemory(const Refit& refit, const Schedule& schedule, Rank rank, MemorySpace& space)
-    : refit_(refit), schedule_(schedule), rank_(rank), space_(space) {
+    : refit_(refit), schedule_(&schedule), rank_(rank), space_(space) {
   for (const TensorClass& c : refit.classes) {
     source_.push_back(make_shard(c, c.source));
     destination_.push_back(make_shard(c, c.destination));
@@ -54,6 +54,13 @@ void RankMemory::prepare(std::uint64_t seed) {
   }
 }
 
+void RankMemory::follow(const Schedule& schedule) {
+  REFIT_CHECK(schedule.parcels == schedule_->parcels);
+  scratch_.clear();
+  buckets_.clear();
+  schedule_ = &schedule;
+}
+
 ShardContent RankMemory::content(std::uint64_t seed, std::size_t c, const Shard& shard) const {
   return {seed, static_cast<std::int64_t>(c), bytes_per_element(refit_.classes[c].dtype),
           shard.sides, refit_.classes[c].shape()};
@@ -83,7 +90,7 @@ bool RankMemory::demands(const Parcel& parcel) const {
 }
 
 void RankMemory::copy_owned() {
-  for (const Parcel& parcel : schedule_.parcels) {
+  for (const Parcel& parcel : schedule_->parcels) {
     if (!owns(parcel) || !demands(parcel)) continue;
     for (const Fragment& fragment : parcel.fragments) {
       const std::size_t c = fragment.tensor_class.index();
@@ -99,7 +106,7 @@ void RankMemory::copy_owned() {
 
 void RankMemory::append_chunk(ParcelId id, int chunk, std::vector<Shard>& shards,
                               std::vector<StridedBox>& boxes) {
-  const Parcel& parcel = schedule_.parcels[id.index()];
+  const Parcel& parcel = schedule_->parcels[id.index()];
   for (const Fragment& fragment : parcel.fragments) {
     const auto part = slice(fragment.region, chunk, parcel.chunks);
     if (!part) continue;
@@ -111,8 +118,8 @@ void RankMemory::append_chunk(ParcelId id, int chunk, std::vector<Shard>& shards
 
 std::vector<StridedBox> RankMemory::boxes(const Op& op, bool sending) {
   std::vector<StridedBox> boxes;
-  for (const ParcelId id : schedule_.cargos[op.cargo.index()].parcels) {
-    const Parcel& parcel = schedule_.parcels[id.index()];
+  for (const ParcelId id : schedule_->cargos[op.cargo.index()].parcels) {
+    const Parcel& parcel = schedule_->parcels[id.index()];
     for (int chunk = op.chunk_begin; chunk < op.chunk_end; ++chunk) {
       if (sending && owns(parcel)) {
         append_chunk(id, chunk, source_, boxes);
@@ -145,8 +152,8 @@ std::byte* RankMemory::bucket(const Op& op) {
 }
 
 void RankMemory::fill_bucket(const Op& op, std::byte* to) {
-  for (const ParcelId id : schedule_.cargos[op.cargo.index()].parcels) {
-    const Parcel& parcel = schedule_.parcels[id.index()];
+  for (const ParcelId id : schedule_->cargos[op.cargo.index()].parcels) {
+    const Parcel& parcel = schedule_->parcels[id.index()];
     const bool mine = owns(parcel);
     for (int chunk = op.chunk_begin; chunk < op.chunk_end; ++chunk) {
       const std::int64_t bytes = chunk_bytes(refit_, parcel, chunk);
@@ -163,8 +170,8 @@ void RankMemory::fill_bucket(const Op& op, std::byte* to) {
 
 void RankMemory::unpack_bucket(const Op& op) {
   std::byte* from = bucket(op);
-  for (const ParcelId id : schedule_.cargos[op.cargo.index()].parcels) {
-    const Parcel& parcel = schedule_.parcels[id.index()];
+  for (const ParcelId id : schedule_->cargos[op.cargo.index()].parcels) {
+    const Parcel& parcel = schedule_->parcels[id.index()];
     const bool mine = demands(parcel);
     for (int chunk = op.chunk_begin; chunk < op.chunk_end; ++chunk) {
       const std::int64_t bytes = chunk_bytes(refit_, parcel, chunk);

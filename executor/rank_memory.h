@@ -35,6 +35,10 @@ class RankMemory {
   // all scratch.
   void prepare(std::uint64_t seed);
 
+  // Goes on with another schedule of the same parcels: the shards keep what they have, scratch is
+  // forgotten.
+  void follow(const Schedule& schedule);
+
   // Device copies: what the rank both owns and demands goes from the source to the destination
   // shard.
   void copy_owned();
@@ -73,7 +77,7 @@ class RankMemory {
   void fill_bucket(const Op& op, std::byte* to);
 
   const Refit& refit_;
-  const Schedule& schedule_;
+  const Schedule* schedule_;
   Rank rank_;
   MemorySpace& space_;
   std::vector<Shard> source_, destination_;  // per class

@@ -77,9 +77,13 @@ std::optional<Failure> Rendezvous::serve(const Hooks& hooks) {
     if (!failure_) look_for_the_lost(now);
     send_beats(now);
     for (Member& member : members_) flush(member);
-    if (failure_ && (all_reported() || now > reports_end_s_)) return close();
-    if (!failure_ &&
-        std::ranges::all_of(members_, [](const Member& m) { return m.state == State::finished; }))
+    if (failure_ && (all_reported() || now > reports_end_s_)) {
+      if (!can_go_on()) return close();
+      go_on();
+    }
+    if (!failure_ && std::ranges::all_of(members_, [](const Member& m) {
+          return m.state == State::finished || m.state == State::dropped;
+        }))
       return std::nullopt;
   }
 }
@@ -214,9 +218,10 @@ void Rendezvous::handle(Rank rank, const Frame& frame) {
       break;
     case FrameKind::failed: {
       const Failure seen = decode_failure(frame.body);
-      if (seen.rank == rank) {
+      const bool is_rank = seen.rank.value >= 0 && seen.rank.index() < members_.size();
+      if (seen.rank == rank || (is_rank && members_[seen.rank.index()].state == State::dropped)) {
         fail(seen);
-      } else if (seen.rank.value >= 0 && seen.rank.index() < members_.size()) {
+      } else if (is_rank) {
         if (suspicions_.empty()) suspicions_end_s_ = now + kSuspicionSeconds;
         suspicions_.push_back({rank, seen});
       }
@@ -277,15 +282,19 @@ Failure Rendezvous::most_suspected() const {
 }
 
 void Rendezvous::complete_meetings() {
-  if (std::ranges::all_of(members_, [](const Member& m) { return m.blob.has_value(); })) {
-    std::string all;
+  const auto all = [&](auto&& there) {
+    return std::ranges::all_of(
+        members_, [&](const Member& m) { return m.state == State::dropped || there(m); });
+  };
+  if (all([](const Member& m) { return m.blob.has_value(); })) {
+    std::string blobs;
     for (Member& member : members_) {
-      detail::put_text(all, *member.blob);
+      detail::put_text(blobs, member.blob.value_or(""));
       member.blob.reset();
     }
-    for (Member& member : members_) send(member, FrameKind::gathered, all);
+    for (Member& member : members_) send(member, FrameKind::gathered, blobs);
   }
-  if (std::ranges::all_of(members_, [](const Member& m) { return m.arrived; })) {
+  if (all([](const Member& m) { return m.arrived; })) {
     // Late enough that every rank knows it before: all start at once, not one after the other.
     std::string start;
     detail::put(start, steady_clock_s() + 100e-6 + 10e-6 * static_cast<double>(members_.size()));
@@ -323,7 +332,8 @@ void Rendezvous::send_beats(double now) {
 void Rendezvous::fail(Failure failure) {
   if (failure_) return;
   failure_ = std::move(failure);
-  reports_end_s_ = steady_clock_s() + options_.timeout_s;
+  noticed_s_ = steady_clock_s();
+  reports_end_s_ = noticed_s_ + options_.timeout_s;
   for (Member& member : members_) send(member, FrameKind::stop, {});
 }
 
@@ -336,8 +346,47 @@ bool Rendezvous::all_reported() const {
   return true;
 }
 
-Failure Rendezvous::close() {
-  // The op that the lost rank was in: what the others had open with it, else what it said itself.
+bool Rendezvous::can_go_on() const {
+  // Wrong content or wrong input is no loss: there, going on would hide a mistake.
+  if (went_on_ || !hooks_->drop || failure_->code != ErrorCode::environment) return false;
+  std::optional<std::int32_t> iteration;
+  for (std::size_t r = 0; r < members_.size(); ++r) {
+    if (Rank(static_cast<int>(r)) == failure_->rank) continue;
+    if (members_[r].state != State::present || !reports_[r] || !reports_[r]->resumable)
+      return false;
+    if (iteration.value_or(*reports_[r]->resumable) != *reports_[r]->resumable) return false;
+    iteration = reports_[r]->resumable;
+  }
+  return iteration.has_value();
+}
+
+void Rendezvous::go_on() {
+  name_the_move();
+  hooks_->drop(failure_->rank);
+  Member& lost = members_[failure_->rank.index()];
+  lost.socket.close();
+  lost.unsent.clear();
+  lost.state = State::dropped;
+  Verdict verdict{*failure_, noticed_s_, {}};
+  for (const auto& report : reports_) {
+    verdict.reports.push_back(report.value_or(RankReport{}));
+    verdict.reports.back().open.clear();
+  }
+  // Whatever a survivor has sent before its report belongs to what is over.
+  const std::string body = encode(verdict);
+  for (Member& member : members_) {
+    member.blob.reset();
+    member.arrived = false;
+    send(member, FrameKind::go_on, body);
+  }
+  reports_.assign(members_.size(), std::nullopt);
+  suspicions_.clear();
+  failure_.reset();
+  went_on_ = true;
+}
+
+// The op that the lost rank was in: what the others had open with it, else what it said itself.
+void Rendezvous::name_the_move() {
   if (!failure_->move) {
     for (const auto& report : reports_) {
       if (!report) continue;
@@ -352,6 +401,12 @@ Failure Rendezvous::close() {
     if (beat.phase == RankPhase::moving && beat.move != ~std::uint64_t{0})
       failure_->move = static_cast<std::uint32_t>(beat.move);
   }
+}
+
+Failure Rendezvous::close() {
+  name_the_move();
+  // A move of the survivors' own plan means nothing to who knows the first plan only.
+  if (went_on_ && members_[failure_->rank.index()].state != State::dropped) failure_->move.reset();
   // A TCP connection closed with bytes unread (beats) is reset, and the verdict might be lost: wait
   // until the others have closed, but not for one that does not answer.
   const double end = steady_clock_s() + kFlushSeconds;

@@ -20,8 +20,10 @@ namespace refit {
 // A rank is lost when its connection closes before it has finished, when it is silent for the
 // time-out, when its loop does not turn while it should, when it says so itself, or when a peer's
 // data connection to it broke and nothing better is known a moment later. Then every survivor is
-// told to stop, sends what it has received, and all get the same Failure. A plan for what is
-// missing can start from these reports.
+// told to stop, sends what it has received, and all get the same Failure. If every survivor says
+// that it can complete the iteration without the lost rank, all get each other's reports, too, from
+// which they plan what is missing, and the rendezvous serves on without the lost rank. Once: a
+// second loss ends the run.
 class Rendezvous {
  public:
   Rendezvous(int ranks, const FailureOptions& options);
@@ -35,15 +37,17 @@ class Rendezvous {
     std::function<void(Rank, std::string_view)> result = [](Rank, std::string_view) {};
     // Why a rank's connection has closed, if the owner knows: "killed by signal 9 (Killed)".
     std::function<std::string(Rank)> exit_text = [](Rank) { return std::string(); };
+    // Ends a rank that the survivors go on without. Without this hook they never do.
+    std::function<void(Rank)> drop;
   };
-  // Serves until every rank has finished, or returns why not.
+  // Serves until every rank that is not dropped has finished, or returns why not.
   std::optional<Failure> serve(const Hooks& hooks);
 
   // After a failure: of the ranks that could still answer.
   const std::vector<std::optional<RankReport>>& reports() const { return reports_; }
 
  private:
-  enum class State { absent, present, finished, gone };
+  enum class State { absent, present, finished, gone, dropped };
   struct Member {
     detail::Descriptor socket;
     detail::FrameReader reader;
@@ -75,6 +79,9 @@ class Rendezvous {
   void send_beats(double now);
   void fail(Failure failure);
   bool all_reported() const;
+  bool can_go_on() const;
+  void go_on();
+  void name_the_move();
   Failure close();
 
   FailureOptions options_;
@@ -89,7 +96,8 @@ class Rendezvous {
   std::vector<Suspicion> suspicions_;
   double suspicions_end_s_ = 0;
   std::optional<Failure> failure_;
-  double reports_end_s_ = 0;
+  double reports_end_s_ = 0, noticed_s_ = 0;
+  bool went_on_ = false;
   std::vector<std::optional<RankReport>> reports_;
   double last_turn_s_ = 0, next_beat_s_ = 0;
 };

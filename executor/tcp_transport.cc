@@ -268,7 +268,8 @@ void TcpTransport::lose(const Connection& c, const std::string& why) const {
   throw PeerLost(c.peer, oldest_with(&c), why);
 }
 
-RankReport TcpTransport::report() const {
+RankReport TcpTransport::report() {
+  account();  // a turn that threw may have ended messages before
   RankReport report;
   report.received = received_;
   for (const auto& [move, on] : open_) report.open.push_back({move, on->peer});

@@ -45,8 +45,8 @@ class TcpTransport : public Transport {
   // elsewhere: what it has written may not have arrived.
   void check_links();
 
-  // What has arrived and what is open.
-  RankReport report() const;
+  // What has arrived and what is open, also after wait() has thrown.
+  RankReport report();
 
  private:
   struct Connection {

@@ -44,7 +44,7 @@ std::optional<Frame> FrameReader::next() {
   std::string_view rest = std::string_view(bytes_).substr(at_);
   if (rest.size() < sizeof(Head)) return std::nullopt;
   const auto head = take<Head>(rest);
-  if (head.magic != kMagic || head.kind > FrameKind::verdict || head.bytes > kMostBytes)
+  if (head.magic != kMagic || head.kind > FrameKind::go_on || head.bytes > kMostBytes)
     throw Error(ErrorCode::environment, "control connection: not a message of ours");
   if (rest.size() < head.bytes) return std::nullopt;
   Frame frame{head.kind, std::string(rest.substr(0, head.bytes))};

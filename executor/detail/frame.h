@@ -27,6 +27,7 @@ enum class FrameKind : std::uint32_t {
   go,        // all have arrived: when to start
   stop,      // the run has failed; send a report
   verdict,   // the Failure that all agree on
+  go_on,     // instead of a verdict: a Verdict with all reports
 };
 
 struct Frame {

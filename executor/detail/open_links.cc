@@ -79,10 +79,13 @@ class Opener {
   OpenLinks open() {
     listen();
     std::vector<Address> book;
-    for (const std::string& blob : control_.all_gather(encode(own_))) book.push_back(decode(blob));
-    cookie_ = book.front().cookie;
-    result_.one_host = std::ranges::all_of(
-        book, [&](const Address& a) { return !a.boot.empty() && a.boot == own_.boot; });
+    result_.one_host = !own_.boot.empty();
+    for (const std::string& blob : control_.all_gather(encode(own_))) {
+      book.push_back(blob.empty() ? Address{} : decode(blob));  // a lost rank has none
+      if (blob.empty()) continue;
+      if (cookie_ == 0) cookie_ = book.back().cookie;  // the first survivor's
+      result_.one_host = result_.one_host && book.back().boot == own_.boot;
+    }
     // Peers listen already, and the kernel takes connections before anyone accepts them: all may
     // connect first and accept then.
     for (const LinkNeed& need : needs_)

@@ -9,14 +9,18 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "executor/detail/frame.h"
 #include "executor/detail/open_links.h"
 #include "executor/tcp_transport.h"
+#include "schedule/recovery.h"
 
 namespace refit::detail {
 namespace {
 
-enum class Submitted : std::uint32_t { iteration, timeline };
+enum class Submitted : std::uint32_t { iteration, timeline, fault };
 
 struct OpSpan {
   OpId op;
@@ -52,47 +56,129 @@ std::vector<LinkNeed> needs_of(const RunContext& context, Rank rank) {
   return {needs.begin(), needs.end()};
 }
 
+// What every rank has by transfers. A collective's bytes lie in a bucket until all of them are
+// there; what it brought counts as missing.
+Holdings holdings_of(const RunContext& context, const std::vector<RankReport>& reports) {
+  Holdings holdings(context.schedule.parcels);
+  for (std::size_t m = 0; m < context.moves.moves.size(); ++m) {
+    const Move& move = context.moves.moves[m];
+    const Op& op = context.schedule.ops[move.op.index()];
+    const auto& received = reports[move.dst.index()].received;
+    if (op.kind != OpKind::transfer || m / 64 >= received.size()) continue;
+    if (received[m / 64] >> (m % 64) & 1) holdings.add(context.schedule, op, move.dst);
+  }
+  return holdings;
+}
+
+// Survivors can't complete the refit: some bytes were with the lost rank alone.
+RankFailure unserved(Failure loss, const std::vector<std::string>& tensors) {
+  loss.code = ErrorCode::check_failed;
+  loss.reason = fmt::format(
+      "{}; no other rank has all bytes of {}: the refit is not complete, destinations are not "
+      "committed",
+      loss.reason, fmt::join(tensors, ", "));
+  return RankFailure(std::move(loss));
+}
+
 class TcpRank {
  public:
   TcpRank(const RunContext& context, const ExecuteOptions& options, const TcpOptions& tcp,
           RankControl& control)
-      : context_(context), options_(options), control_(control) {
-    OpenLinks opened = open_links(control, *tcp.network, needs_of(context, control.rank()),
-                                  {tcp.socket_buffer_bytes, tcp.congestion_control});
-    one_host_ = opened.one_host;
-    auto transport = std::make_unique<TcpTransport>(control.rank(), std::move(opened.links),
-                                                    context.moves.moves.size(), &control);
-    tcp_ = transport.get();
-    transport_ = std::move(transport);
-    if (tcp.wrap) transport_ = tcp.wrap(control.rank(), std::move(transport_));
-    control.while_waiting([this] { tcp_->check_links(); });
+      : context_(context), options_(options), tcp_options_(tcp), control_(control) {
+    connect(context);
   }
   ~TcpRank() { control_.while_waiting(nullptr); }
   TcpRank(const TcpRank&) = delete;
   TcpRank& operator=(const TcpRank&) = delete;
 
   void run() {
+    std::optional<RankMemory> memory;
+    Verdict verdict;
     try {
       control_.enter(RankPhase::preparing);
-      RankMemory memory(context_.refit, context_.schedule, control_.rank());
+      memory.emplace(context_.refit, context_.schedule, control_.rank());
       const RankProgram program = rank_program(context_.schedule, context_.moves, control_.rank());
-      for (int i = 0; i < options_.warmup + options_.iterations; ++i) run_once(i, program, memory);
+      for (int i = 0; i < options_.warmup + options_.iterations; ++i) run_once(i, program, *memory);
       // Nobody closes a connection that another still reads.
       control_.barrier();
+      return;
     } catch (const std::exception& error) {
       // With the connections still open: closing them first would look like this rank's death to
       // peers that know nothing yet.
-      control_.note(tcp_->report());
-      throw RankFailure(control_.agree(error));
+      RankReport report = tcp_->report();
+      report.resumable = resumable_;
+      control_.note(std::move(report));
+      verdict = control_.agree(error);
+      if (verdict.reports.empty()) throw RankFailure(verdict.failure);
+    }
+    // All survivors have the verdict coming: nobody reads the old connections any more.
+    try {
+      complete(verdict, *memory);
+    } catch (const std::exception& error) {
+      control_.note({});
+      throw RankFailure(control_.agree(error).failure);
     }
   }
 
  private:
-  void run_once(int i, const RankProgram& program, RankMemory& memory) {
-    const std::uint64_t seed = options_.seed * 1000003 + static_cast<std::uint64_t>(i);
+  void connect(const RunContext& context) {
+    control_.while_waiting(nullptr);
+    transport_.reset();
+    OpenLinks opened =
+        open_links(control_, *tcp_options_.network, needs_of(context, control_.rank()),
+                   {tcp_options_.socket_buffer_bytes, tcp_options_.congestion_control});
+    one_host_ = opened.one_host;
+    auto transport = std::make_unique<TcpTransport>(control_.rank(), std::move(opened.links),
+                                                    context.moves.moves.size(), &control_);
+    tcp_ = transport.get();
+    transport_ = std::move(transport);
+    if (tcp_options_.wrap) transport_ = tcp_options_.wrap(control_.rank(), std::move(transport_));
+    control_.while_waiting([this] { tcp_->check_links(); });
+  }
+
+  // Brings what is missing from ranks that live. Every survivor makes the same plan.
+  void complete(const Verdict& verdict, RankMemory& memory) {
     control_.enter(RankPhase::preparing);
-    memory.prepare(seed);
+    std::vector<bool> lost(static_cast<std::size_t>(context_.schedule.ranks), false);
+    lost[verdict.failure.rank.index()] = true;
+    const Recovery recovery = plan_recovery(context_.schedule, context_.refit, lost,
+                                            holdings_of(context_, verdict.reports));
+    if (!recovery.unserved.empty()) throw unserved(verdict.failure, recovery.unserved);
+
+    const Moves moves =
+        write_out(recovery.schedule, context_.refit, context_.cluster, options_.moves);
+    const RunContext context{recovery.schedule, context_.refit, context_.cluster, moves};
+    connect(context);
+    memory.follow(recovery.schedule);
+    const RankProgram program = rank_program(recovery.schedule, moves, control_.rank());
+    control_.enter(RankPhase::moving);
+    // A rank that was still at the start counts from the loss; others have seen more of it.
+    if (!started_s_) memory.copy_owned();
+    const double zero = started_s_.value_or(verdict.noticed_s);
+    run_rank(context, program, memory, *transport_, zero);
+    const double seconds = steady_clock_s() - zero;
+    const double cpu = process_cpu_s() - cpu_begin_s_;
+    control_.barrier();
+
+    control_.enter(RankPhase::checking);
+    submit(verdict, zero, recovery.dropped, moves);
+    check_and_submit(*resumable_, seconds, cpu, memory);
+    // As in run().
+    control_.barrier();
+  }
+
+  // Every iteration has content of its own.
+  std::uint64_t seed_of(int i) const {
+    return options_.seed * 1000003 + static_cast<std::uint64_t>(i);
+  }
+
+  void run_once(int i, const RankProgram& program, RankMemory& memory) {
+    control_.enter(RankPhase::preparing);
+    memory.prepare(seed_of(i));
     tcp_->begin(static_cast<std::uint32_t>(i));
+    cpu_begin_s_ = process_cpu_s();
+    started_s_.reset();
+    if (tcp_options_.policy == FaultPolicy::shrink) resumable_ = i;
 
     // On one host the steady clock (CLOCK_MONOTONIC) is common to all processes, in any network
     // namespace: all start at one moment, and times of different ranks can be compared. Across
@@ -102,22 +188,23 @@ class TcpRank {
     if (one_host_) sleep_until(start);
     const double zero = one_host_ ? start : steady_clock_s();
     control_.enter(RankPhase::moving);
-    const double cpu_begin = process_cpu_s();
+    cpu_begin_s_ = process_cpu_s();
+    started_s_ = zero;
     memory.copy_owned();
     const Timeline timeline = run_rank(context_, program, memory, *transport_, zero);
     const double seconds = steady_clock_s() - zero;
-    const double cpu = process_cpu_s() - cpu_begin;
+    const double cpu = process_cpu_s() - cpu_begin_s_;
     control_.barrier();  // a rank that checks would take processor time from those that still move
+    resumable_.reset();
 
     control_.enter(RankPhase::checking);
-    std::vector<WrongByte> examples;
-    const std::int64_t wrong = options_.check ? memory.count_wrong(seed, examples) : 0;
-    submit(i, seconds, cpu, wrong, examples);
+    check_and_submit(i, seconds, cpu, memory);
     if (i + 1 == options_.warmup + options_.iterations) submit(timeline);
   }
 
-  void submit(int i, double seconds, double cpu, std::int64_t wrong,
-              const std::vector<WrongByte>& examples) {
+  void check_and_submit(int i, double seconds, double cpu, const RankMemory& memory) {
+    std::vector<WrongByte> examples;
+    const std::int64_t wrong = options_.check ? memory.count_wrong(seed_of(i), examples) : 0;
     std::string out;
     put(out, Submitted::iteration);
     put(out, static_cast<std::int32_t>(i));
@@ -129,6 +216,23 @@ class TcpRank {
       put_text(out, example.tensor);
       put(out, example.element);
     }
+    control_.submit(out);
+  }
+
+  void submit(const Verdict& verdict, double zero, const std::vector<Rank>& dropped,
+              const Moves& moves) {
+    const RankReport report = tcp_->report();
+    std::int64_t bytes = 0;
+    for (std::size_t m = 0; m < moves.moves.size(); ++m)
+      if (report.received[m / 64] >> (m % 64) & 1) bytes += moves.moves[m].bytes();
+    std::string out;
+    put(out, Submitted::fault);
+    put(out, *resumable_);
+    put(out, verdict.failure.rank);
+    put_text(out, verdict.failure.reason);
+    put(out, verdict.noticed_s - zero);
+    put(out, bytes);
+    for (const Rank rank : dropped) put(out, rank);
     control_.submit(out);
   }
 
@@ -144,8 +248,14 @@ class TcpRank {
 
   const RunContext& context_;
   const ExecuteOptions& options_;
+  const TcpOptions& tcp_options_;
   RankControl& control_;
   bool one_host_ = false;
+  // The iteration whose sources are filled and whose bytes are not checked yet: a lost rank can be
+  // done without.
+  std::optional<std::int32_t> resumable_;
+  std::optional<double> started_s_;  // when its moves began
+  double cpu_begin_s_ = 0;
   std::unique_ptr<Transport> transport_;
   TcpTransport* tcp_ = nullptr;
 };
@@ -167,8 +277,26 @@ TcpResults::TcpResults(const RunContext& context, const ExecuteOptions& options)
   result_.timeline.resize(context.schedule.ops.size());
 }
 
+void TcpResults::add_fault(std::string_view in) {
+  const auto i = std::max(0, take<std::int32_t>(in) - options_.warmup);
+  Fault fault;
+  fault.lost = take<Rank>(in);
+  fault.reason = take_text(in);
+  fault.detected_s = take<double>(in);
+  fault.recovered_bytes = take<std::int64_t>(in);
+  while (!in.empty()) fault.dropped.push_back(take<Rank>(in));
+  if (result_.fault) {
+    fault.detected_s = std::max(fault.detected_s, result_.fault->detected_s);
+    fault.recovered_bytes += result_.fault->recovered_bytes;
+  }
+  result_.fault = std::move(fault);
+  result_.iterations.resize(static_cast<std::size_t>(i) + 1);  // the last
+}
+
 void TcpResults::add(Rank rank, std::string_view in) {
-  if (take<Submitted>(in) == Submitted::timeline) {
+  const auto what = take<Submitted>(in);
+  if (what == Submitted::fault) return add_fault(in);
+  if (what == Submitted::timeline) {
     while (!in.empty()) {
       const auto entry = take<OpSpan>(in);
       if (entry.op.value < 0 || entry.op.index() >= result_.timeline.size())
@@ -180,7 +308,7 @@ void TcpResults::add(Rank rank, std::string_view in) {
     }
     return;
   }
-  const auto i = take<std::int32_t>(in) - options_.warmup;
+  auto i = take<std::int32_t>(in) - options_.warmup;
   const auto seconds = take<double>(in);
   const auto cpu = take<double>(in);
   const auto wrong = take<std::int64_t>(in);
@@ -192,7 +320,8 @@ void TcpResults::add(Rank rank, std::string_view in) {
     example.element = take<std::int64_t>(in);
     if (result_.wrong_examples.size() < kMostExamples) result_.wrong_examples.push_back(example);
   }
-  if (i < 0) return;  // warm-up
+  if (result_.fault) i = std::max(0, i);  // it counts wherever it was
+  if (i < 0) return;                      // warm-up
   if (static_cast<std::size_t>(i) >= result_.iterations.size())
     throw Error(ErrorCode::environment, "a rank has run an iteration that nobody asked for");
   Iteration& iteration = result_.iterations[static_cast<std::size_t>(i)];

@@ -23,6 +23,8 @@ class TcpResults {
   Measurement finish();
 
  private:
+  void add_fault(std::string_view submitted);
+
   const ExecuteOptions& options_;
   Measurement result_;
 };
