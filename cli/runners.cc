@@ -1,5 +1,6 @@
 #include "cli/runners.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -83,7 +84,11 @@ Runner tcp_runner() {
               kLinksNotKnown};
     }
     require_memory(scenario.refit);
-    return {execute_tcp(schedule, scenario.refit, scenario.cluster, options), kLoopback};
+    // Ranks that share a core wait for it: that is no sign of a loss.
+    TcpOptions tcp;
+    const double cores = std::max(1u, std::thread::hardware_concurrency());
+    tcp.failure.timeout_s = std::max(tcp.failure.timeout_s, 0.25 * schedule.ranks / cores);
+    return {execute_tcp(schedule, scenario.refit, scenario.cluster, options, tcp), kLoopback};
   };
   return runner;
 }
