@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -37,6 +38,22 @@ void write_stream(const std::string& path, const std::string& shown,
   if (!out) fail(shown, "cannot be written", errno);
 }
 
+// The temporary file there is, for the signal handler: only calls that are safe there.
+char unfinished[4096];
+
+void remove_unfinished(int signal) {
+  if (unfinished[0] != 0) ::unlink(unfinished);
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+// Whoever stops the command finds no half-written file.
+void guard_unfinished(const std::string& path) {
+  if (path.size() >= sizeof unfinished) return;
+  std::memcpy(unfinished, path.c_str(), path.size() + 1);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, remove_unfinished);
+}
+
 // A file of a new name, removed unless it was renamed.
 class TemporaryFile {
  public:
@@ -45,6 +62,7 @@ class TemporaryFile {
     const int file = ::mkstemp(name.data());
     if (file < 0) fail(shown, "cannot be written", errno);
     path_ = name;
+    guard_unfinished(path_);
     // mkstemp makes a private file; the result gets the rights a plain new file would have.
     const mode_t mask = ::umask(0);
     ::umask(mask);
@@ -53,6 +71,7 @@ class TemporaryFile {
   }
   ~TemporaryFile() {
     if (!path_.empty()) ::unlink(path_.c_str());
+    unfinished[0] = 0;
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
