@@ -37,8 +37,8 @@ bool read_tied(const HfKeys& root, const HfKeys& text) {
   return text.flag("tie_word_embeddings", root.flag("tie_word_embeddings", false));
 }
 
-ModelSpec parse(const std::string& json, const std::string& where, const std::string& name,
-                const HfConfigOptions& options) {
+ModelSpec read(const std::string& json, const std::string& where, const std::string& name,
+               const HfConfigOptions& options) {
   const nlohmann::json document = parse_hf_json(json, where);
   const HfKeys root(document, where);
   const HfKeys text = root.has("text_config") ? root.object("text_config") : root;
@@ -57,6 +57,16 @@ ModelSpec parse(const std::string& json, const std::string& where, const std::st
   family.list(model);
   spec.tensors = std::move(tensors).take();
   return spec;
+}
+
+ModelSpec parse(const std::string& json, const std::string& where, const std::string& name,
+                const HfConfigOptions& options) {
+  try {
+    return read(json, where, name, options);
+  } catch (const HfKeyError& error) {
+    throw Error(error.code(), fmt::format("{}:{}: {}", where, place_of_key(json, error.path()),
+                                          error.complaint()));
+  }
 }
 
 // "runs/qwen3-8b/config.json" is the model "qwen3-8b", and so is "qwen3-8b.config.json".

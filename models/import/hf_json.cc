@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 
@@ -17,13 +18,17 @@ using Json = nlohmann::json;
 
 constexpr int kDeepest = 64;
 
-[[noreturn]] void fail_at(const std::string& where, std::string_view text, std::size_t offset,
-                          std::string_view message) {
+std::string line_and_column(std::string_view text, std::size_t offset) {
   const std::string_view before = text.substr(0, std::min(offset, text.size()));
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0: the first line
+  return fmt::format("{}:{}", line, before.size() - line_begin + 1);
+}
+
+[[noreturn]] void fail_at(const std::string& where, std::string_view text, std::size_t offset,
+                          std::string_view message) {
   throw Error(ErrorCode::bad_input,
-              fmt::format("{}:{}:{}: {}", where, line, before.size() - line_begin + 1, message));
+              fmt::format("{}:{}: {}", where, line_and_column(text, offset), message));
 }
 
 // Strict JSON, and where its offsets lie in the text it came from.
@@ -115,6 +120,31 @@ Json parse_hf_json(const std::string& text, const std::string& where) {
   } catch (const Json::exception& error) {
     throw Error(ErrorCode::bad_input, fmt::format("{}: not JSON: {}", where, reason(error.what())));
   }
+}
+
+std::string place_of_key(std::string_view text, std::string_view path) {
+  std::size_t best = std::min(text.find('{'), text.size());
+  std::size_t matched = 0;                // length of the longest part of the path found so far
+  std::vector<std::string_view> parents;  // the key under which each open container stands
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '{' || text[i] == '[') parents.emplace_back();
+    if ((text[i] == '}' || text[i] == ']') && !parents.empty()) parents.pop_back();
+    if (text[i] != '"') continue;
+    const std::size_t end = end_of_string(text, i);
+    const std::size_t next = text.find_first_not_of(" \t\r\n", end);
+    if (next != std::string_view::npos && text[next] == ':' && !parents.empty()) {
+      parents.back() = text.substr(i + 1, end - i - 2);
+      const std::string here = fmt::format("{}", fmt::join(parents, "."));
+      const bool on_path =
+          path.starts_with(here) && (path.size() == here.size() || path[here.size()] == '.');
+      if (on_path && here.size() > matched) {
+        matched = here.size();
+        best = i;
+      }
+    }
+    i = end - 1;
+  }
+  return line_and_column(text, best);
 }
 
 }  // namespace refit

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -14,5 +15,9 @@ inline constexpr std::size_t kMostConfigBytes = 16 << 20;
 // Error(bad_input) with file, line and column for a syntax error and for nesting deeper than 64
 // levels; also for more than 16 MiB and for a key that stands twice in one object.
 nlohmann::json parse_hf_json(const std::string& text, const std::string& where);
+
+// "12:3", where a key stands in text that parse_hf_json has taken. The path has dots between the
+// keys; a key that is not there is looked for in the innermost object on the path that is.
+std::string place_of_key(std::string_view text, std::string_view path);
 
 }  // namespace refit

@@ -23,11 +23,16 @@ std::string shown(const Json& value) {
 
 }  // namespace
 
+HfKeyError::HfKeyError(const std::string& where, std::string path, std::string complaint)
+    : Error(ErrorCode::bad_input, fmt::format("{}: {}", where, complaint)),
+      path_(std::move(path)),
+      complaint_(std::move(complaint)) {}
+
 HfKeys::HfKeys(const Json& object, std::string where, std::string path)
     : object_(&object), where_(std::move(where)), path_(std::move(path)) {
   if (!object.is_object()) {
     throw Error(ErrorCode::bad_input,
-                fmt::format("{}: expected a JSON object, got {}", where_, shown(object)));
+                fmt::format("{}:1:1: expected a JSON object, got {}", where_, shown(object)));
   }
 }
 
@@ -129,7 +134,8 @@ void HfKeys::expect_flag(std::string_view key, bool expected) const {
 }
 
 void HfKeys::fail(std::string_view key, std::string_view message) const {
-  throw Error(ErrorCode::bad_input, fmt::format("{}: key '{}{}': {}", where_, path_, key, message));
+  throw HfKeyError(where_, fmt::format("{}{}", path_, key),
+                   fmt::format("key '{}{}': {}", path_, key, message));
 }
 
 void HfKeys::fail_missing(Spellings spellings) const {
@@ -137,9 +143,9 @@ void HfKeys::fail_missing(Spellings spellings) const {
   for (auto key = spellings.begin() + 1; key < spellings.end(); ++key) {
     others += fmt::format("{}'{}'", others.empty() ? " (also spelled " : ", ", *key);
   }
-  throw Error(ErrorCode::bad_input,
-              fmt::format("{}: missing key '{}{}'{}", where_, path_, *spellings.begin(),
-                          others.empty() ? "" : others + ")"));
+  throw HfKeyError(where_, fmt::format("{}{}", path_, *spellings.begin()),
+                   fmt::format("missing key '{}{}'{}", path_, *spellings.begin(),
+                               others.empty() ? "" : others + ")"));
 }
 
 void HfKeys::fail_type(std::string_view key, std::string_view expected, const Json& got) const {

@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+
 namespace refit {
 
 // The largest width, vocabulary or rank that is taken seriously. Checked before anything is
@@ -20,6 +22,20 @@ inline constexpr std::int64_t kMostHeads = 65'536;
 
 // One name or several: families spell the same number differently. The first is the family's own.
 using Spellings = std::initializer_list<std::string_view>;
+
+// A complaint about one key. It knows the key's path, so that whoever has the text can say where it
+// is.
+class HfKeyError : public Error {
+ public:
+  HfKeyError(const std::string& where, std::string path, std::string complaint);
+
+  const std::string& path() const { return path_; }            // "text_config.hidden_size"
+  const std::string& complaint() const { return complaint_; }  // without the file
+
+ private:
+  std::string path_;
+  std::string complaint_;
+};
 
 // Typed reading of one object of a config.json. A key whose value is null counts as absent. Every
 // complaint names the file and the key with its path ("text_config.hidden_size").

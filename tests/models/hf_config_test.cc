@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <regex>
+
 #include "base/error.h"
 
 using namespace refit;
@@ -24,8 +26,20 @@ std::string text(const Config& config) {
   return json + "}";
 }
 
+// Messages of these tests leave line and column out; places have a test of their own.
+ModelSpec parse_text(const std::string& json, const std::string& name,
+                     const HfConfigOptions& options = {}) {
+  try {
+    return parse_hf_config(json, name, options);
+  } catch (const Error& error) {
+    static const std::regex place("(json):[0-9]+:[0-9]+: ");
+    throw Error(error.code(), std::regex_replace(error.what(), place,
+                                                 "$1: ", std::regex_constants::format_first_only));
+  }
+}
+
 ModelSpec parse(const Config& config, const HfConfigOptions& options = {}) {
-  return parse_hf_config(text(config), "config.json", options);
+  return parse_text(text(config), "config.json", options);
 }
 
 Config with(Config config, const std::string& key, const std::string& value) {
@@ -87,6 +101,23 @@ bool has_tensor(const ModelSpec& model, const std::string& name) {
 
 }  // namespace
 
+TEST_CASE("a config's complaint says line and column of the key, or of the object that lacks it",
+          "[models][hf]") {
+  REQUIRE_THROWS_WITH(
+      parse_hf_config("{\n  \"architectures\": [\"LlamaForCausalLM\"],\n  \"hidden_size\": 0\n}",
+                      "c.json"),
+      "c.json:3:3: key 'hidden_size': expected an integer from 1 to 2147483648, got 0");
+  REQUIRE_THROWS_WITH(
+      parse_hf_config("{\n  \"architectures\": [\"LlamaForCausalLM\"]\n}", "c.json"),
+      "c.json:1:1: missing key 'hidden_size'");
+  REQUIRE_THROWS_WITH(
+      parse_hf_config("{\"architectures\": [\"LlamaForCausalLM\"], \"x\": {\"hidden_size\": 1},\n"
+                      " \"text_config\": {\"vocab_size\": 5,\n  \"hidden_size\": \"8\"}}",
+                      "c.json"),
+      "c.json:3:3: key 'text_config.hidden_size': expected an integer from 1 to 2147483648, got "
+      "\"8\"");
+}
+
 TEST_CASE("config: a small dense model has the parameters counted by hand", "[models]") {
   // Layer: q, o 64 x 64; k, v 16 x 64 (2 heads of 64 / 8); three of 96 x 64; two norms of 64:
   //   2 * 4096 + 2 * 1024 + 3 * 6144 + 2 * 64 = 28,800
@@ -120,13 +151,12 @@ TEST_CASE("config: a nested language model is read, with outer keys where they a
   const std::string json = R"({"architectures": ["LlamaForCausalLM"], "tie_word_embeddings": true,
     "hidden_size": 5, "text_config": )" +
                            text(without(kLlama, "architectures")) + "}";
-  const ModelSpec model = parse_hf_config(json, "x.json");
+  const ModelSpec model = parse_text(json, "x.json");
   REQUIRE(model.hidden == 64);
   REQUIRE(model.tied_embeddings);
   REQUIRE_THROWS_WITH(
-      parse_hf_config(
-          R"({"architectures": ["LlamaForCausalLM"], "text_config": {"hidden_size": 0}})",
-          "x.json"),
+      parse_text(R"({"architectures": ["LlamaForCausalLM"], "text_config": {"hidden_size": 0}})",
+                 "x.json"),
       "x.json: key 'text_config.hidden_size': expected an integer from 1 to 2147483648, got 0");
 }
 
@@ -274,7 +304,7 @@ TEST_CASE("config: a missing or wrong value names its key", "[models]") {
                       "config.json: key 'text_config': expected an object, got 7");
   REQUIRE_THROWS_WITH(parse(with(kLlama, "_provenance", "7")),
                       "config.json: key '_provenance': expected a text, got 7");
-  REQUIRE_THROWS_WITH(parse_hf_config("[]", "x.json"),
+  REQUIRE_THROWS_WITH(parse_text("[]", "x.json"),
                       "x.json: expected a JSON object, got a list of 0");
   REQUIRE_THROWS_WITH(parse(without(kQwenMoe, "head_dim")), "config.json: missing key 'head_dim'");
 }
