@@ -51,7 +51,10 @@ void remove_unfinished(int signal) {
 void guard_unfinished(const std::string& path) {
   if (path.size() >= sizeof unfinished) return;
   std::memcpy(unfinished, path.c_str(), path.size() + 1);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, remove_unfinished);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    // What the caller has the command ignore (nohup) stays ignored.
+    if (::signal(signal, remove_unfinished) == SIG_IGN) ::signal(signal, SIG_IGN);
+  }
 }
 
 // A file of a new name, removed unless it was renamed.

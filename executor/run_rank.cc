@@ -13,10 +13,6 @@
 namespace refit {
 namespace {
 
-bool is_collective(const Op& op) {
-  return op.kind == OpKind::all_gather || op.kind == OpKind::broadcast;
-}
-
 class RankRun {
  public:
   RankRun(const RunContext& context, const RankProgram& program, RankMemory& memory,

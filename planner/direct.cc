@@ -16,11 +16,7 @@ void direct(const StrategyInput& input, ScheduleBuilder& builder) {
     if (work.calls == 0) continue;
     const int lane = network_lane(turn++ % input.options.streams);
 
-    std::vector<Rank> everyone = work.sources;
-    everyone.insert(everyone.end(), input.refit.destinations.begin(),
-                    input.refit.destinations.end());
-    std::sort(everyone.begin(), everyone.end());
-    everyone.erase(std::unique(everyone.begin(), everyone.end()), everyone.end());
+    const std::vector<Rank> everyone = united(work.sources, input.refit.destinations);
     builder.compute({lane, builder.next_round(lane)}, Work::stack, builder.group(work.sources),
                     work.stacked_matrices, 0);
     builder.compute({lane, builder.next_round(lane)}, Work::call, builder.group(everyone),

@@ -34,18 +34,10 @@ std::int64_t share(std::int64_t count, int part, int parts) {
 
 }  // namespace
 
-int bucket_count(std::int64_t stage_bytes, std::int64_t bucket_bytes) {
-  return static_cast<int>(
-      std::max<std::int64_t>(1, (stage_bytes + bucket_bytes - 1) / bucket_bytes));
-}
-
 // Bucket by bucket: every trainer gets the whole content, then the first trainer broadcasts it to
 // all trainers and engines, which load it tensor by tensor.
 void gather_broadcast(const StrategyInput& input, ScheduleBuilder& builder) {
-  std::vector<Rank> everyone = input.refit.sources;
-  everyone.insert(everyone.end(), input.refit.destinations.begin(), input.refit.destinations.end());
-  std::sort(everyone.begin(), everyone.end());
-  everyone.erase(std::unique(everyone.begin(), everyone.end()), everyone.end());
+  const std::vector<Rank> everyone = united(input.refit.sources, input.refit.destinations);
   const GroupId world = builder.group(everyone);
   const GroupId engines = builder.group(input.refit.destinations);
   const Group grid = trainer_grid(input);

@@ -75,10 +75,7 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
   set_chunks(options, parcels);
   ScheduleBuilder builder(refit, policy.name, std::move(parcels), 2 * options.streams);
 
-  std::vector<Rank> everyone = refit.sources;
-  everyone.insert(everyone.end(), refit.destinations.begin(), refit.destinations.end());
-  std::sort(everyone.begin(), everyone.end());
-  everyone.erase(std::unique(everyone.begin(), everyone.end()), everyone.end());
+  const std::vector<Rank> everyone = united(refit.sources, refit.destinations);
   const GroupId world = builder.group(everyone);
 
   builder.begin_phase("start");

@@ -126,11 +126,7 @@ void reshard(const StrategyInput& input, ScheduleBuilder& builder) {
     const int stream = turn++ % input.options.streams;
     const int lane = network_lane(stream);
 
-    std::vector<Rank> everyone = work.sources;
-    everyone.insert(everyone.end(), input.refit.destinations.begin(),
-                    input.refit.destinations.end());
-    std::sort(everyone.begin(), everyone.end());
-    everyone.erase(std::unique(everyone.begin(), everyone.end()), everyone.end());
+    const std::vector<Rank> everyone = united(work.sources, input.refit.destinations);
     const GroupId sources = builder.group(work.sources);
     builder.compute({lane, builder.next_round(lane)}, Work::stack, sources, work.stacked_matrices,
                     0);

@@ -19,6 +19,9 @@ struct StrategyInput {
   std::vector<StageWork> work;    // per stage, of this strategy's tensors
 };
 
+// The ranks of both lists, ascending, each once.
+std::vector<Rank> united(std::vector<Rank> ranks, const std::vector<Rank>& more);
+
 // Lanes: stream i has lane 2 i for the network and lane 2 i + 1 for NVLink.
 inline int network_lane(int stream) { return 2 * stream; }
 inline int nvlink_lane(int stream) { return 2 * stream + 1; }

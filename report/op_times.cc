@@ -68,8 +68,6 @@ class Clocks {
 
 }  // namespace
 
-bool moves_bytes(const Op& op) { return op.kind != OpKind::compute && op.kind != OpKind::barrier; }
-
 Timeline flow_times(const Schedule& schedule, const Timeline& timeline) {
   REFIT_CHECK(timeline.size() == schedule.ops.size());
   Timeline flow = timeline;
@@ -102,18 +100,6 @@ std::optional<Span> phase_span(const Schedule& schedule, const Timeline& flow, s
     result->end_s = std::max(result->end_s, flow[id].end_s);
   }
   return result;
-}
-
-double covered_s(std::vector<Span> spans) {
-  std::sort(spans.begin(), spans.end(),
-            [](const Span& a, const Span& b) { return a.start_s < b.start_s; });
-  double sum = 0;
-  double until = 0;
-  for (const Span& span : spans) {
-    sum += std::max(0.0, span.end_s - std::max(span.start_s, until));
-    until = std::max(until, span.end_s);
-  }
-  return sum;
 }
 
 RouteKind route_of(const Op& op, const Schedule& schedule, const Cluster& cluster) {

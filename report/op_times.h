@@ -12,9 +12,6 @@
 
 namespace refit {
 
-// Whether an op moves bytes over links: a transfer or a collective.
-bool moves_bytes(const Op& op);
-
 // When each op's bytes could flow. A measured op begins when its first rank comes to it, which may
 // then wait for its peer or for what it must have first; that is time of earlier ops. So each start
 // is put off until the ops that this one comes after have ended: those it names, and those of
@@ -24,9 +21,6 @@ Timeline flow_times(const Schedule& schedule, const Timeline& timeline);
 // From the first start to the last end of the phase's bytes, by flow_times; nothing for a phase
 // that moves none.
 std::optional<Span> phase_span(const Schedule& schedule, const Timeline& flow, std::size_t phase);
-
-// The time that at least one of the spans covers.
-double covered_s(std::vector<Span> spans);
 
 // The slowest kind of route that an op's bytes take: a collective over several domains is
 // `network`, though it uses NVLink inside them.

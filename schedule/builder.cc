@@ -9,6 +9,17 @@
 #include "base/error.h"
 
 namespace refit {
+namespace {
+
+Op op_in(Slot slot, OpKind kind) {
+  Op op;
+  op.kind = kind;
+  op.lane = static_cast<std::uint8_t>(slot.lane);
+  op.round = slot.round;
+  return op;
+}
+
+}  // namespace
 
 ScheduleBuilder::ScheduleBuilder(const Refit& refit, std::string strategy,
                                  std::vector<Parcel> parcels, int lanes)
@@ -110,60 +121,43 @@ OpId ScheduleBuilder::append(Op op, const std::vector<OpId>& after) {
   return id;
 }
 
-OpId ScheduleBuilder::transfer(Slot slot, Rank src, Rank dst, CargoId cargo, ChunkRange chunks,
-                               const std::vector<OpId>& after) {
-  Op op;
-  op.kind = OpKind::transfer;
-  op.lane = static_cast<std::uint8_t>(slot.lane);
-  op.round = slot.round;
-  op.src = src;
-  op.dst = dst;
+OpId ScheduleBuilder::move(Op op, CargoId cargo, ChunkRange chunks,
+                           const std::vector<OpId>& after) {
   op.cargo = cargo;
   op.chunk_begin = chunks.begin;
   op.chunk_end = chunks.end;
   op.bytes = cargo_bytes(cargo, chunks);
   note_moved(cargo);
   return append(op, after);
+}
+
+OpId ScheduleBuilder::transfer(Slot slot, Rank src, Rank dst, CargoId cargo, ChunkRange chunks,
+                               const std::vector<OpId>& after) {
+  Op op = op_in(slot, OpKind::transfer);
+  op.src = src;
+  op.dst = dst;
+  return move(op, cargo, chunks, after);
 }
 
 OpId ScheduleBuilder::all_gather(Slot slot, GroupId group, CargoId cargo, ChunkRange chunks,
                                  const std::vector<OpId>& after) {
-  Op op;
-  op.kind = OpKind::all_gather;
-  op.lane = static_cast<std::uint8_t>(slot.lane);
-  op.round = slot.round;
+  Op op = op_in(slot, OpKind::all_gather);
   op.group = group;
-  op.cargo = cargo;
-  op.chunk_begin = chunks.begin;
-  op.chunk_end = chunks.end;
-  op.bytes = cargo_bytes(cargo, chunks);
-  note_moved(cargo);
-  return append(op, after);
+  return move(op, cargo, chunks, after);
 }
 
 OpId ScheduleBuilder::broadcast(Slot slot, Rank root, GroupId group, CargoId cargo,
                                 ChunkRange chunks, const std::vector<OpId>& after) {
-  Op op;
-  op.kind = OpKind::broadcast;
-  op.lane = static_cast<std::uint8_t>(slot.lane);
-  op.round = slot.round;
+  Op op = op_in(slot, OpKind::broadcast);
   op.src = root;
   op.group = group;
-  op.cargo = cargo;
-  op.chunk_begin = chunks.begin;
-  op.chunk_end = chunks.end;
-  op.bytes = cargo_bytes(cargo, chunks);
-  note_moved(cargo);
-  return append(op, after);
+  return move(op, cargo, chunks, after);
 }
 
 OpId ScheduleBuilder::compute(Slot slot, Work work, GroupId group, std::int64_t count,
                               std::int64_t bytes, const std::vector<OpId>& after) {
-  Op op;
-  op.kind = OpKind::compute;
+  Op op = op_in(slot, OpKind::compute);
   op.work = work;
-  op.lane = static_cast<std::uint8_t>(slot.lane);
-  op.round = slot.round;
   op.group = group;
   if (count > std::numeric_limits<std::int32_t>::max()) {
     throw Error(ErrorCode::bad_input,

@@ -56,6 +56,8 @@ class ScheduleBuilder {
   Schedule finish() &&;
 
  private:
+  // An op that moves chunks of a cargo; its kind, ranks and slot are set.
+  OpId move(Op op, CargoId cargo, ChunkRange chunks, const std::vector<OpId>& after);
   OpId append(Op op, const std::vector<OpId>& after);
   std::int64_t cargo_bytes(CargoId cargo, ChunkRange chunks);
   void note_moved(CargoId cargo);

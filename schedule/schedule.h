@@ -48,6 +48,12 @@ struct Op {
   friend bool operator==(const Op&, const Op&) = default;
 };
 
+inline bool is_collective(const Op& op) {
+  return op.kind == OpKind::all_gather || op.kind == OpKind::broadcast;
+}
+// Whether the op has a cargo: it is neither work nor a barrier.
+inline bool moves_bytes(const Op& op) { return op.kind == OpKind::transfer || is_collective(op); }
+
 // Ranks that act together. An all-gather over a grid of `width` columns first sends each column's
 // shards along the column (pipeline stages), then gathers along every row (expert or tensor
 // parallel group). width == ranks.size(): one ring.

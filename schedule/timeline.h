@@ -14,4 +14,7 @@ struct Span {
 // When each op began and ended, simulated or measured; as long as the schedule's ops.
 using Timeline = std::vector<Span>;
 
+// Time in which at least one of the spans ran.
+double covered_s(std::vector<Span> spans);
+
 }  // namespace refit

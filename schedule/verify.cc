@@ -60,10 +60,8 @@ class Replay {
     for (const OpId earlier : schedule_.after_of(op)) {
       if (earlier.value < 0 || earlier.index() >= id) continue;
       const Op& before = schedule_.ops[earlier.index()];
-      const bool is_collective =
-          before.kind == OpKind::all_gather || before.kind == OpKind::broadcast;
       const bool brings = (before.kind == OpKind::transfer && before.dst == rank) ||
-                          (is_collective && ranks_.touches(before, rank));
+                          (is_collective(before) && ranks_.touches(before, rank));
       if (!brings) continue;
       for (const ParcelId parcel : cargo(before)) {
         covered_[parcel.index()].push_back({before.chunk_begin, before.chunk_end});

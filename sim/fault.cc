@@ -27,7 +27,7 @@ Holdings holdings_at(const Schedule& schedule, const Timeline& timeline, Rank lo
                         !touches(schedule, op, lost));
     if (!ended) continue;
     if (op.kind == OpKind::transfer) holdings.add(schedule, op, op.dst);
-    if (op.kind == OpKind::all_gather || op.kind == OpKind::broadcast) {
+    if (is_collective(op)) {
       for (const Rank rank : schedule.groups[op.group.index()].ranks)
         holdings.add(schedule, op, rank);
     }

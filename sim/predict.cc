@@ -28,19 +28,6 @@ Timeline simulate(const detail::TaskGraph& graph, Solver solver) {
   return timeline;
 }
 
-// The time that at least one of the spans covers.
-double covered_s(std::vector<Span> spans) {
-  std::sort(spans.begin(), spans.end(),
-            [](const Span& a, const Span& b) { return a.start_s < b.start_s; });
-  double sum = 0;
-  double until = 0;
-  for (const Span& span : spans) {
-    sum += std::max(0.0, span.end_s - std::max(span.start_s, until));
-    until = std::max(until, span.end_s);
-  }
-  return sum;
-}
-
 std::vector<PhaseTime> phase_times(const Schedule& schedule, const Timeline& timeline) {
   std::vector<PhaseTime> phases;
   std::vector<std::vector<Span>> work(schedule.phases.size());

@@ -26,7 +26,7 @@ void add_op(const Op& op, const Cluster& cluster, detail::CollectivePaths& paths
         totals.network_bytes += bytes;
         break;
     }
-  } else if (op.kind == OpKind::all_gather || op.kind == OpKind::broadcast) {
+  } else if (is_collective(op)) {
     const detail::CollectivePath& path = paths.of(op);
     totals.network_bytes += path.network * bytes;
     totals.nvlink_bytes += path.nvlink * bytes;
@@ -78,7 +78,7 @@ std::vector<double> domain_traffic(const Schedule& schedule, const Cluster& clus
     const auto bytes = static_cast<double>(op.bytes);
     if (op.kind == OpKind::transfer) {
       if (op.src != op.dst) add(cluster.domain(op.src), cluster.domain(op.dst), bytes);
-    } else if (op.kind == OpKind::all_gather || op.kind == OpKind::broadcast) {
+    } else if (is_collective(op)) {
       for (const detail::DomainShare& share : paths.of(op).between) {
         add(share.from, share.to, share.weight * bytes);
       }

@@ -52,12 +52,10 @@ class Bytes {
   std::vector<Sums> of_parcel_, of_cargo_;
 };
 
-bool moves(const Op& op) { return op.kind != OpKind::compute && op.kind != OpKind::barrier; }
-
 void check_phases(const Schedule& schedule, std::size_t most, Diagnostics& findings) {
   std::vector<std::vector<bool>> has_cargo(schedule.phases.size());
   for (const Op& op : schedule.ops) {
-    if (!moves(op)) continue;
+    if (!moves_bytes(op)) continue;
     has_cargo[op.phase].resize(schedule.cargos.size(), false);
     has_cargo[op.phase][op.cargo.index()] = true;
   }
@@ -86,7 +84,7 @@ void verify_bytes(const Schedule& schedule, const Refit& refit, std::size_t most
   Bytes bytes(schedule, refit);
   for (std::size_t id = 0; id < schedule.ops.size() && findings.size() < most; ++id) {
     const Op& op = schedule.ops[id];
-    if (!moves(op) || op.bytes == bytes.of(op)) continue;
+    if (!moves_bytes(op) || op.bytes == bytes.of(op)) continue;
     findings.push_back({name_of(schedule, id), fmt::format("says {} bytes, but its chunks hold {}",
                                                            op.bytes, bytes.of(op))});
   }

@@ -64,10 +64,6 @@ class PathTable {
   std::unordered_map<const CollectivePath*, PathId> of_collective_;
 };
 
-bool is_transport(OpKind kind) {
-  return kind == OpKind::transfer || kind == OpKind::all_gather || kind == OpKind::broadcast;
-}
-
 void order_op(const Schedule& schedule, const Op& op, TaskId task, LaneOrder& order) {
   for (const OpId before : schedule.after_of(op)) {
     REFIT_CHECK(before.index() < task);  // verify has seen it
@@ -133,14 +129,14 @@ TaskGraph make_task_graph(const Schedule& schedule, const Cluster& cluster,
   LaneOrder order(schedule.ranks, schedule.lanes, static_cast<TaskId>(graph.ops));
   for (std::size_t i = 0; i < graph.ops; ++i) {
     const Op& op = schedule.ops[i];
-    const PathId path = is_transport(op.kind) ? paths.of(op) : 0;
+    const PathId path = moves_bytes(op) ? paths.of(op) : 0;
     double delay_s = model.latencies ? paths.latency_s(path) : 0;
     if (op.kind == OpKind::compute) {
       delay_s = compute_seconds(op, schedule.groups[op.group.index()].ranks.size(), model);
     }
     graph.path.push_back(path);
     graph.delay_s.push_back(delay_s);
-    graph.bytes.push_back(is_transport(op.kind) ? static_cast<double>(op.bytes) : 0);
+    graph.bytes.push_back(moves_bytes(op) ? static_cast<double>(op.bytes) : 0);
     order_op(schedule, op, static_cast<TaskId>(i), order);
   }
 

@@ -1,0 +1,19 @@
+#include "planner/strategies.h"
+
+#include <algorithm>
+
+namespace refit {
+
+std::vector<Rank> united(std::vector<Rank> ranks, const std::vector<Rank>& more) {
+  ranks.insert(ranks.end(), more.begin(), more.end());
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+int bucket_count(std::int64_t stage_bytes, std::int64_t bucket_bytes) {
+  return static_cast<int>(
+      std::max<std::int64_t>(1, (stage_bytes + bucket_bytes - 1) / bucket_bytes));
+}
+
+}  // namespace refit
