@@ -1,10 +1,11 @@
 # The front door; the work is in CMakePresets.json. A plain `make` lists what there is.
-.PHONY: help demo test bench performance asan format packages
+.PHONY: help demo test bench performance asan tsan format packages
 
 help:
 	@echo 'make demo      install packages if missing, build, predict one published refit'
 	@echo 'make test      build and run all tests (what .ci/run does)'
 	@echo 'make asan      the same tests under address and undefined behaviour sanitizers'
+	@echo 'make tsan      the tests of threads and processes (inproc, tcp) under the thread sanitizer'
 	@echo 'make bench     build and run the benchmarks'
 	@echo 'make performance  the same, written to docs/performance.md'
 	@echo 'make format    format the C++ files in place'
@@ -19,6 +20,9 @@ test: packages
 
 asan: packages
 	cmake --workflow --preset asan
+
+tsan: packages
+	cmake --workflow --preset tsan
 
 bench: packages
 	cmake --preset bench

@@ -1,6 +1,8 @@
-// TCP transport on loopback against a plain loop over one socket, and what a small message costs.
+// TCP transport on loopback, against a plain loop over one socket and against iperf3, and what a
+// small message costs.
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -15,110 +17,106 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "bench/interleaved.h"
+#include "bench/iperf3.h"
 #include "executor/detail/socket.h"
-#include "executor/run_rank.h"
 #include "executor/tcp_transport.h"
 
 namespace {
 
 using namespace refit;
+using namespace refit::bench;
 
 constexpr std::int64_t kBytes = 1 << 30;
-constexpr int kRepeats = 5;
+constexpr int kRepeats = 7;
 
-struct Sockets {
-  detail::Descriptor near, far;
+using Sockets = std::vector<detail::Descriptor>;
+
+struct Connections {
+  Sockets near, far;
 };
 
-Sockets connected() {
+Connections connected(int streams) {
   const detail::SocketOptions options;
   const auto listener = detail::listen_on("127.0.0.1", 0, options);
-  Sockets s;
-  s.near = detail::connect_to("127.0.0.1", detail::port_of(listener), options, 5);
-  s.far = detail::Descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  return s;
+  Connections c;
+  for (int i = 0; i < streams; ++i) {
+    c.near.push_back(detail::connect_to("127.0.0.1", detail::port_of(listener), options, 5));
+    c.far.emplace_back(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  }
+  return c;
 }
 
 // Seconds that `receive` takes, from when both processes are ready.
-double timed(const std::function<void(detail::Descriptor)>& send,
-             const std::function<void(detail::Descriptor)>& receive) {
-  Sockets s = connected();
+double timed(int streams, const std::function<void(Sockets)>& send,
+             const std::function<void(Sockets)>& receive) {
+  Connections c = connected(streams);
   auto [here, there] = detail::socket_pair();
   const pid_t pid = fork();
   if (pid == 0) {
-    s.far.close();
+    c.far.clear();
     char go = 0;
     detail::read_exactly(there.get(), &go, 1, 60);
-    send(std::move(s.near));
+    send(std::move(c.near));
     _exit(0);
   }
-  s.near.close();
-  const double begin = steady_clock_s();
-  if (::send(here.get(), "g", 1, 0) != 1) return 0;
-  receive(std::move(s.far));
-  const double seconds = steady_clock_s() - begin;
+  c.near.clear();
+  const double seconds = seconds_of([&] {
+    if (::send(here.get(), "g", 1, 0) == 1) receive(std::move(c.far));
+  });
   waitpid(pid, nullptr, 0);
   return seconds;
 }
 
-double median(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
-}
-
-// Medians of runs in turn, so that what else happens on the machine hits all alike.
-std::vector<double> medians(const std::vector<std::function<double()>>& runs) {
-  std::vector<std::vector<double>> seconds(runs.size());
-  for (int i = 0; i < kRepeats; ++i) {
-    for (std::size_t r = 0; r < runs.size(); ++r) seconds[r].push_back(runs[r]());
-  }
-  std::vector<double> result;
-  for (auto& of_run : seconds) result.push_back(median(std::move(of_run)));
-  return result;
-}
-
-std::unique_ptr<TcpTransport> transport(int self, detail::Descriptor socket, std::size_t moves) {
+std::unique_ptr<TcpTransport> transport(int self, Sockets sockets, std::size_t moves) {
   std::vector<TcpLink> links;
-  links.push_back({std::move(socket), Rank(1 - self), 0});
+  for (std::size_t lane = 0; lane < sockets.size(); ++lane)
+    links.push_back({std::move(sockets[lane]), Rank(1 - self), static_cast<int>(lane)});
   return std::make_unique<TcpTransport>(Rank(self), std::move(links), moves);
 }
 
-// `count` messages, each the whole of `box`: all at once, or each after the one before has ended.
-void exchange(bool sending, detail::Descriptor socket, const StridedBox& box, std::uint32_t count,
-              bool all_at_once) {
-  const auto t = transport(sending ? 0 : 1, std::move(socket), count);
+struct Messages {
+  std::uint32_t count = 1;
+  bool all_at_once = true;  // or each after the one before has ended
+  int streams = 1;          // messages take turns on them
+};
+
+// Each message is the whole of `box`.
+void exchange(bool sending, Sockets sockets, const StridedBox& box, const Messages& messages) {
+  const auto t = transport(sending ? 0 : 1, std::move(sockets), messages.count);
   std::vector<Ended> ended;
-  for (std::uint32_t i = 0; i < count; ++i) {
+  for (std::uint32_t i = 0; i < messages.count; ++i) {
     Message m;
     m.move = i;
     m.peer = Rank(sending ? 1 : 0);
+    m.lane = static_cast<int>(i) % messages.streams;
     m.bytes = box.bytes();
     m.boxes = {box};
     sending ? t->send(std::move(m)) : t->receive(std::move(m));
-    while (!all_at_once && ended.size() <= i) t->wait(ended);
+    while (!messages.all_at_once && ended.size() <= i) t->wait(ended);
   }
-  while (ended.size() < count) t->wait(ended);
+  while (ended.size() < messages.count) t->wait(ended);
 }
 
-double exchange_s(const StridedBox& from, const StridedBox& to, std::uint32_t count,
-                  bool all_at_once) {
+double exchange_s(const StridedBox& from, const StridedBox& to, const Messages& messages) {
   return timed(
-      [&](detail::Descriptor s) { exchange(true, std::move(s), from, count, all_at_once); },
-      [&](detail::Descriptor s) { exchange(false, std::move(s), to, count, all_at_once); });
+      messages.streams, [&](Sockets s) { exchange(true, std::move(s), from, messages); },
+      [&](Sockets s) { exchange(false, std::move(s), to, messages); });
 }
 
-double plain_once_s(std::span<std::byte> from, std::span<std::byte> to) {
+double plain_s(std::span<std::byte> from, std::span<std::byte> to) {
   return timed(
-      [&](detail::Descriptor s) {
+      1,
+      [&](Sockets s) {
         for (std::size_t at = 0; at < from.size();) {
-          const ssize_t n = ::send(s.get(), from.data() + at, from.size() - at, MSG_NOSIGNAL);
+          const ssize_t n = ::send(s[0].get(), from.data() + at, from.size() - at, MSG_NOSIGNAL);
           if (n <= 0) return;
           at += static_cast<std::size_t>(n);
         }
       },
-      [&](detail::Descriptor s) {
+      [&](Sockets s) {
         for (std::size_t at = 0; at < to.size();) {
-          const ssize_t n = ::recv(s.get(), to.data() + at, to.size() - at, 0);
+          const ssize_t n = ::recv(s[0].get(), to.data() + at, to.size() - at, 0);
           if (n <= 0) return;
           at += static_cast<std::size_t>(n);
         }
@@ -133,7 +131,58 @@ std::span<std::byte> shared_memory(std::size_t bytes) {
   return {static_cast<std::byte*>(at), bytes};
 }
 
-double rate(double seconds) { return static_cast<double>(kBytes) / seconds * 1e-9; }
+double gb_per_s(std::int64_t bytes, const Timing& t) {
+  return static_cast<double>(bytes) / t.best_s * 1e-9;
+}
+
+void print_rate(const std::string& what, std::int64_t bytes, const Timing& t,
+                const std::string& beside = "") {
+  fmt::print("{:<50}{:>7.2f} GB/s, spread {:>3.0f}%{}\n", what, gb_per_s(bytes, t),
+             100 * t.spread(), beside);
+}
+
+// Both sides keep to memory that stays in the cache, as iperf3 does.
+void print_streams(const StridedBox& from, const StridedBox& to) {
+  const bool has = has_iperf3();
+  if (!has)
+    fmt::print("iperf3 is not installed (Debian package iperf3): nothing to compare with\n");
+  for (const int streams : {1, 2, 4}) {
+    const Messages messages{.count = 4096, .streams = streams};
+    const std::int64_t bytes = from.bytes() * messages.count;
+    std::vector<std::function<double()>> runs{[&] { return exchange_s(from, to, messages); }};
+    if (has)
+      runs.push_back([&] { return static_cast<double>(bytes) / iperf3_bytes_per_s(streams); });
+    const auto t = interleaved(kRepeats, runs);
+    print_rate(
+        fmt::format("{} streams, {} messages of 1 MiB", streams, messages.count), bytes, t[0],
+        has ? fmt::format("  {:.2f} of iperf3's {:.2f} GB/s, spread {:.0f}%",
+                          t[1].best_s / t[0].best_s, gb_per_s(bytes, t[1]), 100 * t[1].spread())
+            : "");
+  }
+}
+
+void print_runs(std::byte* from, std::byte* to) {
+  constexpr std::int64_t kPart = 256 << 20;
+  for (const std::int64_t run : {8192, 1024, 128, 16, 2}) {
+    // Every other run, on both sides.
+    const StridedBox a{from, run, {{kPart / run, 2 * run}}}, b{to, run, {{kPart / run, 2 * run}}};
+    const auto t = interleaved(kRepeats, {[&] { return exchange_s(a, b, {}); }});
+    print_rate(fmt::format("one message, 256 MiB in runs of {} B", run), kPart, t[0]);
+  }
+}
+
+void print_small(std::byte* from, std::byte* to) {
+  constexpr std::uint32_t kCount = 10000;
+  const StridedBox a = contiguous(from, 1), b = contiguous(to, 1);
+  for (const bool all_at_once : {true, false}) {
+    const Messages messages{.count = kCount, .all_at_once = all_at_once};
+    const auto t = interleaved(kRepeats, {[&] { return exchange_s(a, b, messages); }});
+    fmt::print("{:<50}{:>7.2f} us each, spread {:>3.0f}%\n",
+               fmt::format("{} messages of 1 B, {}", kCount,
+                           all_at_once ? "posted together" : "one after the other"),
+               t[0].best_s / kCount * 1e6, 100 * t[0].spread());
+  }
+}
 
 }  // namespace
 
@@ -143,28 +192,18 @@ int main() {
   const StridedBox a = contiguous(from.data(), kBytes), b = contiguous(to.data(), kBytes);
   const StridedBox piece_a = contiguous(from.data(), 1 << 20),
                    piece_b = contiguous(to.data(), 1 << 20);
-  fmt::print("TCP on loopback, two processes, socket buffers 256 KiB, cubic; median of {}\n",
-             kRepeats);
-  const auto s =
-      medians({[&] { return plain_once_s(from, to); }, [&] { return exchange_s(a, b, 1, true); },
-               [&] { return exchange_s(piece_a, piece_b, 1024, true); }});
-  fmt::print("{:<44}{:8.2f} GB/s\n", "plain send and recv, 1 GiB", rate(s[0]));
-  fmt::print("{:<44}{:8.2f} GB/s  {:.2f} of plain\n", "one message, 1 GiB", rate(s[1]),
-             s[0] / s[1]);
-  fmt::print("{:<44}{:8.2f} GB/s\n", "1024 messages of 1 MiB, same memory", rate(s[2]));
-  for (const std::int64_t run : {8192, 1024, 128, 16, 2}) {
-    // The first half of every row of 64 MiB, on both sides.
-    const std::int64_t rows = (32 << 20) / run;
-    const StridedBox sa{from.data(), run, {{rows, 2 * run}}}, sb{to.data(), run, {{rows, 2 * run}}};
-    const double seconds = medians({[&] { return exchange_s(sa, sb, 1, true); }})[0];
-    fmt::print("{:<44}{:8.2f} GB/s\n", fmt::format("one message, 32 MiB in runs of {} B", run),
-               rate(seconds) / 32);
-  }
-  const StridedBox byte_a = contiguous(from.data(), 1), byte_b = contiguous(to.data(), 1);
-  const auto small = medians({[&] { return exchange_s(byte_a, byte_b, 10000, true); },
-                              [&] { return exchange_s(byte_a, byte_b, 10000, false); }});
-  fmt::print("{:<44}{:8.2f} us each\n", "10000 messages of 1 B, posted together", small[0] * 1e2);
-  fmt::print("{:<44}{:8.2f} us each\n", "10000 messages of 1 B, one after the other",
-             small[1] * 1e2);
+  fmt::print(
+      "Two processes, socket buffers 256 KiB, cubic; best of {}, spread: median above best\n\n",
+      kRepeats);
+  print_streams(piece_a, piece_b);
+  fmt::print("\n");
+  const auto t = interleaved(
+      kRepeats, {[&] { return plain_s(from, to); }, [&] { return exchange_s(a, b, {}); }});
+  print_rate("plain send and recv, 1 GiB", kBytes, t[0]);
+  print_rate("one message, 1 GiB", kBytes, t[1],
+             fmt::format("  {:.2f} of plain", t[0].best_s / t[1].best_s));
+  print_runs(from.data(), to.data());
+  fmt::print("\n");
+  print_small(from.data(), to.data());
   return 0;
 }

@@ -34,6 +34,11 @@ int compare_files(const CompareOptions& options) {
   const RunReport report = read_measurement(read_file(options.measurement), options.measurement);
   require_same_plan(*question.plan, question.scenario.name, options.plan, report,
                     options.measurement);
+  if (report.measurement.fault) {
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: rank {} was lost in this run, so its ops have no times to compare",
+                            options.measurement, report.measurement.fault->lost.value));
+  }
   Progress progress("simulating " + question.scenario.name);
   const RunCase run = run_case(question, std::nullopt,
                                report.scale ? std::optional(report.scale->factor) : std::nullopt);

@@ -1,3 +1,4 @@
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -14,9 +15,11 @@
 #include "cli/run_case.h"
 #include "cli/runners.h"
 #include "cli/verbs.h"
+#include "models/conversion_totals.h"
 #include "report/measurement_json.h"
 #include "report/op_times.h"
 #include "report/run_table.h"
+#include "sim/fault.h"
 #include "sim/predict.h"
 
 namespace refit {
@@ -34,6 +37,8 @@ struct RunOptions {
   std::optional<std::string> scale;
   std::optional<int> ranks;
   bool json = false;
+  std::optional<FaultPolicy> on_fault;
+  std::optional<double> timeout_s;
   bool dry_run = false;
   bool all = false;
   std::string output = "-";
@@ -67,6 +72,30 @@ std::vector<RunPhase> phases_of(const RunCase& run, const ExecuteOptions& option
   return phases;
 }
 
+// The scenario's fault, if this runner can cause it, with its time in seconds.
+RunFaults faults_of(const RunCase& run, const Runner& runner, const RunOptions& options,
+                    const std::optional<Prediction>& prediction) {
+  RunFaults faults;
+  const std::optional<FaultSpec>& fault = run.scenario.fault;
+  faults.timeout_s = options.timeout_s;
+  faults.policy = options.on_fault.value_or(fault ? fault->policy : FaultPolicy::fail);
+  if (!fault || !runner.can_lose_ranks) return faults;
+  faults.inject = fault;
+  faults.inject->policy = faults.policy;
+  if (faults.inject->at_s < 0) {
+    if (!prediction) {
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("fault: 'at: {:.4g} %' needs a predicted time, which only --lab has; "
+                              "write a time, as in 'at: 40 ms'",
+                              100 * fault->fraction));
+    }
+    faults.inject->at_s = fault->fraction * prediction->makespan_s;
+  }
+  // Silence is known when the time-out says so.
+  if (fault->kind != FaultKind::killed && !faults.timeout_s) faults.timeout_s = fault->detection_s;
+  return faults;
+}
+
 // Nothing in a process that is a rank of a job but does not report for it.
 std::optional<RunReport> measure(const RunCase& run, const Runner& runner,
                                  const RunOptions& options) {
@@ -75,15 +104,20 @@ std::optional<RunReport> measure(const RunCase& run, const Runner& runner,
   execute.warmup = options.warmup;
   execute.check = options.check == 1;
   execute.seed = options.seed;
+  PredictOptions links_only;
+  links_only.network_model.nic_efficiency = runner.link_efficiency;
+  links_only.network_model.nvlink_efficiency = runner.link_efficiency;
   std::optional<Prediction> prediction;
-  if (runner.has_network && runner.reports) {
+  if (runner.has_network && (runner.reports || run.scenario.fault)) {
     Progress progress("simulating " + run.scenario.name);
-    PredictOptions links_only;
-    links_only.network_model.nic_efficiency = runner.link_efficiency;
-    links_only.network_model.nvlink_efficiency = runner.link_efficiency;
     prediction = predict(run.schedule, run.scenario.cluster, links_only);
   }
-  Run result = runner.run(run.schedule, run.scenario, execute);
+  if (run.scenario.fault && !runner.can_lose_ranks && runner.reports) {
+    fmt::print(stderr, "refit: the scenario's fault is not caused: ranks of {} can't be lost\n",
+               runner.transport);
+  }
+  const RunFaults faults = faults_of(run, runner, options, prediction);
+  Run result = runner.run(run.schedule, run.scenario, execute, faults);
 
   if (!runner.reports) return std::nullopt;
   RunReport report;
@@ -93,13 +127,32 @@ std::optional<RunReport> measure(const RunCase& run, const Runner& runner,
   report.seed = options.seed;
   report.warmup = options.warmup;
   report.checked = execute.check;
-  report.phases = phases_of(run, execute, result.measurement, prediction);
-  if (prediction) report.predicted_s = prediction->makespan_s;
+  if (result.measurement.fault) {
+    if (faults.inject && prediction) {
+      report.predicted_fault = predict_fault(run.schedule, run.scenario.refit, run.scenario.cluster,
+                                             *faults.inject, links_only);
+      report.predicted_s = report.predicted_fault->makespan_s;
+    }
+  } else {
+    report.phases = phases_of(run, execute, result.measurement, prediction);
+    if (prediction) report.predicted_s = prediction->makespan_s;
+  }
   report.not_graded = std::move(result.not_graded);
   if (report.not_graded.empty() && result.measurement.wrong_bytes > 0) {
     report.not_graded = "destination bytes are wrong";
   }
+  if (report.not_graded.empty() && result.measurement.fault && !report.predicted_fault) {
+    report.not_graded = "a rank was lost that nobody meant to lose";
+  }
   report.measurement = std::move(result.measurement);
+  const std::size_t conversions = conversion_totals(run.scenario.refit).size();
+  if (conversions > 0) {
+    report.measurement.environment.emplace_back(
+        "conversions",
+        fmt::format("{} kind{} not executed; bytes move as they travel, and `refit simulate` lists "
+                    "and times the rest",
+                    conversions, conversions == 1 ? "" : "s"));
+  }
   return report;
 }
 
@@ -117,8 +170,7 @@ RunCase planned_case(const RunOptions& options) {
   return run;
 }
 
-int run(const RunOptions& options) {
-  const Runner runner = runner_called(options.transport, options.lab);
+int run(const Runner& runner, const RunOptions& options) {
   const RunCase planned = planned_case(options);
   if (options.dry_run) {
     write_output(options.output, [&](std::ostream& out) {
@@ -137,6 +189,17 @@ int run(const RunOptions& options) {
   return report->measurement.wrong_bytes == 0 ? 0 : static_cast<int>(ErrorCode::check_failed);
 }
 
+// In a job of many processes one says what is wrong.
+int run(const RunOptions& options) {
+  const Runner runner = runner_called(options.transport, options.lab);
+  try {
+    return run(runner, options);
+  } catch (const Error& error) {
+    if (!runner.said_elsewhere(error)) throw;
+    return static_cast<int>(error.code());
+  }
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
@@ -148,8 +211,9 @@ void add_run(CLI::App& app, Action& action) {
                    "default: policy if there is one, else reshard");
   verb->add_option(
       "--transport", options->transport,
-      "inproc (default: threads of this process) or tcp (processes; started here, or by\n"
-      "mpirun, srun or torchrun)");
+      "inproc (default: threads of this process), tcp (processes; started here, or by\n"
+      "mpirun, srun or torchrun), nccl (the same with a GPU each) or cuda (all ranks on one\n"
+      "GPU); the last two need the program refit_gpu beside this one");
   verb->add_flag("--lab", options->lab,
                  "With tcp: over network namespaces with the scenario's links, NICs and NVLink\n"
                  "ports shaped to their (scaled) rates, so that the prediction can be graded");
@@ -163,6 +227,19 @@ void add_run(CLI::App& app, Action& action) {
   verb->add_option("--scale", options->scale,
                    "1/2000: bytes and bandwidths both times this; same ranks, same messages");
   verb->add_option("--ranks", options->ranks, "Ranks that are started; must be the plan's");
+  verb->add_option("--on-fault", options->on_fault,
+                   "When a rank is lost: fail (default without a fault in the scenario), shrink\n"
+                   "(the others go on and send only what is missing) or rebuild (all connections\n"
+                   "and the whole refit anew)")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, FaultPolicy>{{"fail", FaultPolicy::fail},
+                                             {"shrink", FaultPolicy::shrink},
+                                             {"rebuild", FaultPolicy::rebuild}}));
+  verb->add_option(
+          "--fault-timeout", options->timeout_s,
+          "Seconds of silence after which a rank or link is lost; default 0.5, more where\n"
+          "ranks share a core, 30 with --lab")
+      ->check(CLI::Range(0.02, 3600.0));
   verb->add_flag("--json", options->json, "Print refit.measurement/1 instead of a table");
   CLI::Option* dry =
       verb->add_flag("--dry-run", options->dry_run, "Print what each rank would post; run nothing");

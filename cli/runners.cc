@@ -12,7 +12,9 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/gpu_runner.h"
 #include "executor/execute_tcp.h"
+#include "executor/job.h"
 #include "executor/lab.h"
 #include "executor/lab_envelope.h"
 #include "executor/rank_environment.h"
@@ -28,8 +30,6 @@ constexpr const char* kNoNetwork =
 constexpr const char* kLab = "tcp --lab";
 constexpr const char* kLoopback =
     "tcp between processes of one machine: the loopback has none of the cluster's links";
-constexpr const char* kLinksNotKnown =
-    "whether the machines of this job have the scenario's links is yours to know";
 
 // What the kernel would give without paging out, if it says so.
 std::optional<double> available_bytes() {
@@ -65,7 +65,8 @@ void require_memory(const Refit& refit) {
                   std::ceil(1.5 * needed / *available)));
 }
 
-Run run_inproc(const Schedule& schedule, const Scenario& scenario, const ExecuteOptions& options) {
+Run run_inproc(const Schedule& schedule, const Scenario& scenario, const ExecuteOptions& options,
+               const RunFaults&) {
   require_memory(scenario.refit);
   return {execute_inproc(schedule, scenario.refit, scenario.cluster, options), kNoNetwork};
 }
@@ -77,25 +78,31 @@ Runner tcp_runner() {
   const std::optional<RankEnvironment> place = environment_rank();
   runner.has_network = place.has_value();
   runner.reports = !place || place->rank == Rank(0);
+  if (!runner.reports) runner.said_elsewhere = said_by_rank_zero(*place);
+  runner.can_lose_ranks = true;
   runner.run = [place](const Schedule& schedule, const Scenario& scenario,
-                       const ExecuteOptions& options) -> Run {
+                       const ExecuteOptions& options, const RunFaults& faults) -> Run {
+    TcpOptions tcp;
+    tcp.policy = faults.policy;
+    tcp.inject = faults.inject;
     if (place) {
-      return {execute_tcp_rank(*place, schedule, scenario.refit, scenario.cluster, options),
+      tcp.failure.timeout_s = faults.timeout_s.value_or(tcp.failure.timeout_s);
+      return {execute_tcp_rank(*place, schedule, scenario.refit, scenario.cluster, options, tcp),
               kLinksNotKnown};
     }
     require_memory(scenario.refit);
     // Ranks that share a core wait for it: that is no sign of a loss.
-    TcpOptions tcp;
     const double cores = std::max(1u, std::thread::hardware_concurrency());
-    tcp.failure.timeout_s = std::max(tcp.failure.timeout_s, 0.25 * schedule.ranks / cores);
+    tcp.failure.timeout_s =
+        faults.timeout_s.value_or(std::max(tcp.failure.timeout_s, 0.25 * schedule.ranks / cores));
     return {execute_tcp(schedule, scenario.refit, scenario.cluster, options, tcp), kLoopback};
   };
   return runner;
 }
 
 // The lab is a process of its own: its measurement comes back as the text that a user would save.
-Run run_over_lab(const Schedule& schedule, const Scenario& scenario,
-                 const ExecuteOptions& options) {
+Run run_over_lab(const Schedule& schedule, const Scenario& scenario, const ExecuteOptions& options,
+                 const RunFaults& faults) {
   require_memory(scenario.refit);
   const Moves moves = write_out(schedule, scenario.refit, scenario.cluster, options.moves);
   LabOptions lab_options;
@@ -106,8 +113,10 @@ Run run_over_lab(const Schedule& schedule, const Scenario& scenario,
     // Scaled links are slow and shared: windows must be small beside what a port carries, or they
     // stand in its queue for seconds, in which nobody is dead.
     if (schedule.ranks > 8) tcp.socket_buffer_bytes = 64 << 10;
-    tcp.failure.timeout_s = 30;
+    tcp.failure.timeout_s = faults.timeout_s.value_or(30);
     tcp.failure.stall_timeout_s = 60;
+    tcp.policy = faults.policy;
+    tcp.inject = faults.inject;
     RunReport report;
     report.measurement = execute_tcp(schedule, scenario.refit, scenario.cluster, options, tcp);
     report.measurement.transport = kLab;
@@ -125,12 +134,21 @@ Runner lab_runner() {
   Runner runner;
   runner.transport = kLab;
   runner.has_network = true;
+  runner.can_lose_ranks = true;
   runner.link_efficiency = link_efficiency(kLab);
   runner.run = run_over_lab;
   return runner;
 }
 
 }  // namespace
+
+std::function<bool(const Error&)> said_by_rank_zero(const RankEnvironment& place) {
+  return [place](const Error& error) {
+    if (const auto* agreed = dynamic_cast<const RankFailure*>(&error))
+      return !agreed->failure().alone;
+    return tell_rank_zero(place, error);
+  };
+}
 
 double link_efficiency(const std::string& transport) {
   return transport == kLab ? lab_goodput({}) : 1;
@@ -149,8 +167,10 @@ Runner runner_called(const std::string& transport, bool lab) {
     return runner;
   }
   if (transport == "tcp") return tcp_runner();
-  throw Error(ErrorCode::bad_input,
-              fmt::format("--transport: '{}' is unknown; use inproc or tcp", transport));
+  if (auto runner = gpu_runner(transport)) return *runner;
+  throw Error(
+      ErrorCode::bad_input,
+      fmt::format("--transport: '{}' is unknown; use inproc, tcp, cuda or nccl", transport));
 }
 
 }  // namespace refit

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "base/error.h"
 #include "executor/execute.h"
+#include "executor/rank_environment.h"
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
 
@@ -12,6 +15,13 @@ namespace refit {
 struct Run {
   Measurement measurement;
   std::string not_graded;  // why no prediction may be held against it; empty: one may
+};
+
+// What a run does about lost ranks, and which one it loses on purpose.
+struct RunFaults {
+  FaultPolicy policy = FaultPolicy::fail;
+  std::optional<FaultSpec> inject;  // its time in seconds
+  std::optional<double> timeout_s;  // silence that counts as loss; nothing: the transport's own
 };
 
 // A way to run a schedule for real.
@@ -23,9 +33,20 @@ struct Runner {
   double link_efficiency = 1;
   // Whether this process has the result; in a job that somebody else started, only rank 0 does.
   bool reports = true;
+  // Whether another process of the job says it, so that this one need not.
+  std::function<bool(const Error&)> said_elsewhere = [](const Error&) { return false; };
   // To be called while this process has one thread: it may start others and processes.
-  std::function<Run(const Schedule&, const Scenario&, const ExecuteOptions&)> run;
+  std::function<Run(const Schedule&, const Scenario&, const ExecuteOptions&, const RunFaults&)> run;
+  // Whether ranks are processes, so that one can be lost and the others go on.
+  bool can_lose_ranks = false;
 };
+
+// What a rank of a job does with an error (Runner::said_elsewhere): rank 0 says it if it can.
+std::function<bool(const Error&)> said_by_rank_zero(const RankEnvironment& place);
+
+// Why a run on machines that somebody else chose is not graded.
+inline constexpr const char* kLinksNotKnown =
+    "whether the machines of this job have the scenario's links is yours to know";
 
 // Share of a link's rate that reached the program in a run of this transport: 1 but for the lab.
 double link_efficiency(const std::string& transport);

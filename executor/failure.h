@@ -17,19 +17,15 @@ enum class RankPhase : std::uint32_t { starting, preparing, waiting, moving, che
 
 std::string_view to_string(RankPhase phase);
 
-// What the survivors do when a rank is lost.
-enum class FaultPolicy {
-  fail,    // all stop
-  shrink,  // bring what is missing from ranks that live, and end the run with this refit
-};
-
-// Why a run of several processes ended early; all survivors hold the same one.
+// Why a run of several processes ended early; all survivors hold the same one, unless one is alone.
 struct Failure {
   Rank rank;  // that is lost or went wrong
   RankPhase phase = RankPhase::starting;
   std::optional<std::uint32_t> move;  // the first that was open with it
   ErrorCode code = ErrorCode::environment;
   std::string reason;  // "killed by signal 9 (Killed)"
+  // Only this rank says so: it has lost the rendezvous, and with it the others.
+  bool alone = false;
 };
 
 // What a survivor knew when it was told to stop: all that a new plan for the missing bytes needs.
@@ -53,6 +49,11 @@ struct FailureOptions {
   double tick_s() const { return timeout_s / 10; }
   // Silence that counts as loss: what is left for the look that finds it.
   double silence_s() const { return timeout_s - tick_s(); }
+  // What a silence may last longer where processes get their turn this late: who was the latest of
+  // all just now may well be twice as late the next time, and so may who passes its word on.
+  double patience_s(double lateness_s) const { return 4 * lateness_s; }
+  // In which a lateness is forgotten.
+  double memory_s() const { return 2 * timeout_s; }
 };
 
 // The run has ended by a Failure.

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
+#include "base/check.h"
 #include "executor/element_bits.h"
 #include "executor/memory_space.h"
 
@@ -34,6 +36,24 @@ void for_each_run(const std::vector<IntervalSet>& sides, const std::vector<std::
   }
 }
 
+// Calls work(an integral constant of the element's size), so that copies of an element are moves
+// and not calls.
+template <class Work>
+void with_size_of(const ShardContent& content, const Work& work) {
+  switch (content.element_bytes) {
+    case 1:
+      return work(std::integral_constant<std::size_t, 1>());
+    case 2:
+      return work(std::integral_constant<std::size_t, 2>());
+    case 4:
+      return work(std::integral_constant<std::size_t, 4>());
+    case 8:
+      return work(std::integral_constant<std::size_t, 8>());
+    default:
+      REFIT_CHECK(!"an element of 1, 2, 4 or 8 bytes");
+  }
+}
+
 class HostMemory : public MemorySpace {
  public:
   std::byte* take(std::int64_t bytes) override {
@@ -45,32 +65,33 @@ class HostMemory : public MemorySpace {
   void poison(std::byte* at, std::int64_t bytes) override { std::fill_n(at, bytes, kPoison); }
 
   void fill(std::byte* shard, const ShardContent& content) override {
-    const auto size = static_cast<std::size_t>(content.element_bytes);
-    for_each_run(
-        content.sides, content.shape, [&](std::int64_t global, std::int64_t local, std::int64_t n) {
-          std::byte* out = shard + static_cast<std::size_t>(local) * size;
-          for (std::int64_t i = 0; i < n; ++i, out += size) {
-            const std::uint64_t bits = element_bits(content.seed, content.tensor_class, global + i);
-            std::memcpy(out, &bits, size);
-          }
-        });
+    with_size_of(content, [&](auto size) {
+      for_each_run(content.sides, content.shape,
+                   [&](std::int64_t global, std::int64_t local, std::int64_t n) {
+                     std::byte* out = shard + static_cast<std::size_t>(local) * size;
+                     for (std::int64_t i = 0; i < n; ++i, out += size) {
+                       const std::uint64_t bits =
+                           element_bits(content.seed, content.tensor_class, global + i);
+                       std::memcpy(out, &bits, size);
+                     }
+                   });
+    });
   }
 
   WrongBytes check(const std::byte* shard, const ShardContent& content) override {
     WrongBytes wrong;
-    const auto size = static_cast<std::size_t>(content.element_bytes);
-    for_each_run(
-        content.sides, content.shape, [&](std::int64_t global, std::int64_t local, std::int64_t n) {
-          const std::byte* in = shard + static_cast<std::size_t>(local) * size;
-          for (std::int64_t i = 0; i < n; ++i, in += size) {
-            const std::uint64_t bits = element_bits(content.seed, content.tensor_class, global + i);
-            std::byte expected[sizeof bits];
-            std::memcpy(expected, &bits, sizeof bits);
-            if (std::memcmp(in, expected, size) == 0) continue;
-            for (std::size_t b = 0; b < size; ++b) wrong.count += in[b] != expected[b] ? 1 : 0;
-            if (wrong.first.size() < kMostExamples) wrong.first.push_back(global + i);
-          }
-        });
+    with_size_of(content, [&](auto size) {
+      for_each_run(content.sides, content.shape,
+                   [&](std::int64_t global, std::int64_t local, std::int64_t n) {
+                     const std::byte* in = shard + static_cast<std::size_t>(local) * size;
+                     for (std::int64_t i = 0; i < n; ++i, in += size) {
+                       const std::uint64_t bits =
+                           element_bits(content.seed, content.tensor_class, global + i);
+                       if (std::memcmp(in, &bits, size) != 0)
+                         note(in, bits, size, global + i, wrong);
+                     }
+                   });
+    });
     return wrong;
   }
 
@@ -79,6 +100,15 @@ class HostMemory : public MemorySpace {
     for (const StridedBox& box : to) bytes += box.bytes();
     BoxCursor reader(from), writer(to);
     refit::copy(reader, writer, bytes);
+  }
+
+ private:
+  static void note(const std::byte* found, std::uint64_t bits, std::size_t size,
+                   std::int64_t element, WrongBytes& wrong) {
+    std::byte expected[sizeof bits];
+    std::memcpy(expected, &bits, sizeof bits);
+    for (std::size_t b = 0; b < size; ++b) wrong.count += found[b] != expected[b] ? 1 : 0;
+    if (wrong.first.size() < kMostExamples) wrong.first.push_back(element);
   }
 };
 

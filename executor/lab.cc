@@ -135,6 +135,12 @@ std::string Lab::address(Rank rank, bool by_nvlink) const {
   return detail::nvlink_address(rank);
 }
 
+void Lab::darken(Rank rank, bool nvlink) {
+  const std::string port = fmt::format("{}{}", nvlink ? 'v' : 'n', rank.value);
+  const NetNamespace& core = state_->core.front();
+  detail::run_batch("ip", fmt::format("link set {} down\n", port), core, core);
+}
+
 void Lab::prove_rates() {
   const Cluster& cluster = state_->cluster;
   const bool by_transport = state_->options.shaping == LabShaping::user;

@@ -66,6 +66,9 @@ class Lab : public RankNetwork {
   void enter(Rank rank) override;
   // A rank alone in its domain has no NVLink peers: it is given its loopback address.
   std::string address(Rank rank, bool by_nvlink) const override;
+  // Takes the far end of the port down.
+  void darken(Rank rank, bool nvlink) override;
+  bool can_darken() const override { return true; }
 
   // Sends one flow over every kind of link. Error(environment), with the numbers, if one does not
   // reach its rate within 2 %.

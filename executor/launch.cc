@@ -40,7 +40,7 @@ class Children {
   // "killed by signal 9 (Killed)"; its control connection has closed, so it is about to end.
   std::string exit_text(Rank rank) {
     Child& child = children_[rank.index()];
-    wait_until(child, steady_clock_s() + 0.1);
+    wait_until(child, steady_clock_s() + 0.5);
     if (child.pid > 0) return "its control connection has closed and it still runs";
     if (WIFSIGNALED(child.status)) {
       const int signal = WTERMSIG(child.status);

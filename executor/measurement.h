@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "executor/rank_memory.h"
+#include "schedule/fault.h"
 #include "schedule/timeline.h"
 
 namespace refit {
@@ -20,10 +21,12 @@ struct Iteration {
 
 // A rank that was lost in the last iteration, and how the others completed it without. The
 // iteration's seconds have it all in them.
-struct Fault {
+struct FaultRecord {
   Rank lost;
-  std::string reason;                // "killed by signal 9 (Killed)"
+  std::string reason;  // "killed by signal 9 (Killed)"
+  FaultPolicy policy = FaultPolicy::shrink;
   double detected_s = 0;             // from the start of the iteration
+  double reconnected_s = 0;          // until the slowest survivor had its new connections
   std::int64_t recovered_bytes = 0;  // received by the recovery's own plan, over all ranks
   std::vector<Rank> dropped;         // destinations that are lost
 };
@@ -40,7 +43,7 @@ struct Measurement {
   std::int64_t largest_rank_bytes =
       0;             // sent or received by one rank: the size of nccl-tests' algbw
   double cpu_s = 0;  // of all ranks, over the timed iterations
-  std::optional<Fault> fault;
+  std::optional<FaultRecord> fault;
   std::vector<std::pair<std::string, std::string>> environment;
 
   double minimum_s() const;

@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
+#include "base/error.h"
+#include "base/units.h"
+#include "executor/detail/list_by_rank.h"
 
 namespace refit {
 namespace {
@@ -17,7 +22,23 @@ class Writer {
          const MoveOptions& options)
       : schedule_(schedule), refit_(refit), cluster_(cluster), options_(options) {}
 
+  // Every rank of a group but those that have a piece from the start gets it in one move.
+  std::int64_t count() const {
+    std::int64_t moves = 0;
+    for (const Op& op : schedule_.ops) moves += count(op);
+    return moves;
+  }
+
   Moves write() {
+    const std::int64_t moves = count();
+    if (moves > options_.most_moves) {
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("the schedule is {} messages between ranks, and a run can have {} at "
+                              "most; scale its bytes down (--scale) or use fewer ranks",
+                              format_count(moves), format_count(options_.most_moves)));
+    }
+    result_.moves.reserve(static_cast<std::size_t>(moves));
+    result_.first_of_op.reserve(schedule_.ops.size() + 1);
     for (std::size_t id = 0; id < schedule_.ops.size(); ++id) {
       result_.first_of_op.push_back(static_cast<std::uint32_t>(result_.moves.size()));
       op_ = OpId(static_cast<std::int64_t>(id));
@@ -40,10 +61,32 @@ class Writer {
       }
     }
     result_.first_of_op.push_back(static_cast<std::uint32_t>(result_.moves.size()));
+    REFIT_CHECK(static_cast<std::int64_t>(result_.moves.size()) == moves);
+    detail::list_by_rank(schedule_, result_);
     return std::move(result_);
   }
 
  private:
+  std::int64_t count(const Op& op) const {
+    if (op.kind == OpKind::transfer) return 1;
+    if (op.kind == OpKind::compute) return 0;
+    const Group& group = schedule_.groups[op.group.index()];
+    if (op.kind == OpKind::barrier) return 2 * (static_cast<std::int64_t>(group.ranks.size()) - 1);
+    if (op.kind == OpKind::broadcast) {
+      const auto domains = domains_of(group.ranks, op.src);
+      std::int64_t ranks = 0;
+      for (const auto& domain : domains) ranks += static_cast<std::int64_t>(domain.size());
+      // Of pieces fewer than bytes none is empty; of more, each byte is one.
+      return std::min(broadcast_pieces(op, domains), op.bytes) * (ranks - 1);
+    }
+    std::int64_t moves = 0;
+    for (const Segment& segment : segments_of(op, group)) {
+      moves += pieces_of(segment) *
+               static_cast<std::int64_t>(group.ranks.size() - segment.columns.size());
+    }
+    return moves;
+  }
+
   std::uint32_t add(Rank src, Rank dst, std::int64_t begin, std::int64_t end,
                     std::vector<std::uint32_t> after) {
     Move move;
@@ -92,15 +135,18 @@ class Writer {
     }
   }
 
-  void broadcast(const Op& op) {
-    const Group& group = schedule_.groups[op.group.index()];
-    const auto domains = domains_of(group.ranks, op.src);
+  // Equal numbers of pieces on every NIC of the widest domain.
+  std::int64_t broadcast_pieces(const Op& op, const std::vector<std::vector<Rank>>& domains) const {
     std::size_t widest = 1;
     for (const auto& domain : domains) widest = std::max(widest, domain.size());
     const auto width = static_cast<std::int64_t>(widest);
-    // Equal numbers of pieces on every NIC of the widest domain.
-    const std::int64_t pieces =
-        (std::max(op.bytes / options_.piece_bytes, width) + width - 1) / width * width;
+    return (std::max(op.bytes / options_.piece_bytes, width) + width - 1) / width * width;
+  }
+
+  void broadcast(const Op& op) {
+    const Group& group = schedule_.groups[op.group.index()];
+    const auto domains = domains_of(group.ranks, op.src);
+    const std::int64_t pieces = broadcast_pieces(op, domains);
     for (std::int64_t p = 0; p < pieces; ++p) {
       const std::int64_t begin = op.bytes * p / pieces;
       const std::int64_t end = op.bytes * (p + 1) / pieces;
@@ -155,6 +201,10 @@ class Writer {
     return segments;
   }
 
+  std::int64_t pieces_of(const Segment& segment) const {
+    return std::max<std::int64_t>(1, (segment.end - segment.begin) / options_.piece_bytes);
+  }
+
   void all_gather(const Op& op) {
     const Group& group = schedule_.groups[op.group.index()];
     const auto width = static_cast<std::size_t>(group.width);
@@ -162,7 +212,7 @@ class Writer {
     std::int64_t turn = 0;
     for (const Segment& segment : segments_of(op, group)) {
       const std::int64_t size = segment.end - segment.begin;
-      const std::int64_t pieces = std::max<std::int64_t>(1, size / options_.piece_bytes);
+      const std::int64_t pieces = pieces_of(segment);
       for (std::int64_t p = 0; p < pieces; ++p, ++turn) {
         const std::int64_t begin = segment.begin + size * p / pieces;
         const std::int64_t end = segment.begin + size * (p + 1) / pieces;
@@ -229,6 +279,11 @@ class Writer {
 };
 
 }  // namespace
+
+std::int64_t count_moves(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
+                         const MoveOptions& options) {
+  return Writer(schedule, refit, cluster, options).count();
+}
 
 Moves write_out(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
                 const MoveOptions& options) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "executor/rank_lists.h"
 #include "schedule/schedule.h"
 #include "topology/cluster.h"
 
@@ -30,6 +31,9 @@ struct Moves {
   std::vector<Move> moves;
   std::vector<std::uint32_t> after;
   std::vector<std::uint32_t> first_of_op;  // ops + 1 entries
+  // In global order:
+  RankLists<std::uint32_t> of_rank;  // moves that it sends or receives
+  RankLists<OpId> ops_of_rank;       // that have a move of it, or a group with it; without compute
 
   std::span<const std::uint32_t> after_of(const Move& move) const {
     return std::span(after).subspan(move.after_begin, move.after_end - move.after_begin);
@@ -38,8 +42,14 @@ struct Moves {
 
 struct MoveOptions {
   std::int64_t piece_bytes = 1 << 20;  // of collectives
+  std::int64_t most_moves = 1 << 24;   // about 1 GB of them
 };
 
+// How many moves a schedule is, without making any.
+std::int64_t count_moves(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
+                         const MoveOptions& options = {});
+
+// Error(bad_input) if there would be more than `most_moves`.
 Moves write_out(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
                 const MoveOptions& options = {});
 

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 #include <sys/socket.h>
 #include <sys/time.h>
 
 #include <fmt/format.h>
 
+#include "executor/detail/lateness.h"
+#include "executor/detail/reception.h"
 #include "executor/run_rank.h"
 
 namespace refit {
@@ -20,6 +23,12 @@ namespace {
 
 // A rendezvous that takes nothing for this long is lost.
 constexpr int kSendTimeoutSeconds = 10;
+constexpr double kPollGrainSeconds = 1e-3;  // poll() counts milliseconds
+
+class RendezvousLost : public Error {
+ public:
+  explicit RendezvousLost(const std::string& what) : Error(ErrorCode::environment, what) {}
+};
 
 class Stopped : public Error {
  public:
@@ -29,15 +38,12 @@ class Stopped : public Error {
 }  // namespace
 
 RankControl::RankControl(Rank rank, int ranks, detail::Descriptor socket,
-                         const FailureOptions& options)
+                         const FailureOptions& options, const std::string& job)
     : rank_(rank), ranks_(ranks), options_(options), socket_(std::move(socket)) {
   const timeval limit{kSendTimeoutSeconds, 0};
   setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   last_heard_s_ = last_check_s_ = steady_clock_s();
-  std::string hello;
-  detail::put(hello, rank);
-  detail::put(hello, static_cast<std::int32_t>(ranks));
-  send(FrameKind::hello, hello);
+  send(FrameKind::hello, encode(detail::Introduction{rank, ranks, job}));
   std::tie(wake_, woken_) = detail::socket_pair();
   heart_ = std::thread([this] { beat(); });
 }
@@ -52,9 +58,16 @@ void RankControl::beat() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  detail::Lateness lateness(options_.memory_s());
+  double due_s = steady_clock_s() + tick_s();
   while (!detail::wait_readable(woken_.get(), tick_s())) {
+    const double now = steady_clock_s();
+    // A beat that could not be sent at once makes the next one late.
+    lateness.add(now, now - due_s - kPollGrainSeconds);
+    late_s_ = lateness.worst_s(now);
+    due_s = now + tick_s();
     std::string body;
-    detail::put(body, Beat{phase_, 0, turns_, move_});
+    detail::put(body, Beat{phase_, 0, turns_, move_, late_s_});
     try {
       send(FrameKind::beat, body);
     } catch (const Error&) {
@@ -71,35 +84,42 @@ void RankControl::send(FrameKind kind, std::string_view body) {
     if (n > 0) {
       at += static_cast<std::size_t>(n);
     } else if (errno != EINTR) {
-      throw Error(ErrorCode::environment, fmt::format("rank {}: the rendezvous is lost: {}",
-                                                      rank_.value, detail::last_error()));
+      throw RendezvousLost(
+          fmt::format("the rendezvous has closed its end: {}", detail::last_error()));
     }
   }
 }
 
 void RankControl::lose(const std::string& why) {
   lost_ = why;
-  throw Error(ErrorCode::environment, fmt::format("rank {}: {}", rank_.value, why));
+  throw RendezvousLost(why);
 }
 
 void RankControl::working_on(std::optional<std::uint32_t> move) {
   move_ = move ? *move : ~std::uint64_t{0};
 }
 
+double RankControl::patience_s() const {
+  return options_.patience_s(std::max(late_s_.load(), all_late_s_));
+}
+
 void RankControl::check() {
   if (!lost_.empty()) lose(lost_);
+  const std::uint64_t received = reader_.received();
   const bool open = reader_.fill(socket_.get());
+  const bool heard = reader_.received() > received;
   const double now = steady_clock_s();
-  bool heard = false;
   while (auto frame = reader_.next()) {
-    heard = true;
     if (frame->kind == FrameKind::stop) {
       stopped_ = true;
     } else if (frame->kind == FrameKind::go_on) {
       stopped_ = false;
       inbox_.clear();  // of meetings that the failure broke up
       inbox_.push_back(std::move(*frame));
-    } else if (frame->kind != FrameKind::beat) {
+    } else if (frame->kind == FrameKind::beat) {
+      std::string_view in = frame->body;
+      all_late_s_ = detail::take<double>(in);
+    } else {
       inbox_.push_back(std::move(*frame));
     }
   }
@@ -110,7 +130,7 @@ void RankControl::check() {
     return std::ranges::any_of(inbox_, [](const Frame& f) { return f.kind == FrameKind::verdict; });
   };
   if (!open && !has_verdict()) lose("the rendezvous has closed the control connection");
-  if (now - last_heard_s_ > options_.silence_s())
+  if (now - last_heard_s_ > options_.silence_s() + patience_s())
     lose(fmt::format("the rendezvous has been silent for {:.2f} s", now - last_heard_s_));
   if (stopped_) throw Stopped();
 }
@@ -184,6 +204,11 @@ Verdict RankControl::agree(const std::exception& error) {
   own.rank = rank_;
   own.phase = phase_;
   own.reason = error.what();
+  own.alone = true;  // until the rendezvous has spoken
+  if (dynamic_cast<const RendezvousLost*>(&error) != nullptr) {
+    own.rank = Rank(0);  // which serves it where ranks can outlive it
+    own.reason += " (rank 0 serves it)";
+  }
   if (!lost_.empty()) return {own, 0, {}};
   try {
     if (!stopped_) {
@@ -204,7 +229,7 @@ Verdict RankControl::agree(const std::exception& error) {
     // Closed on their side: the verdict may have been sent before.
   }
   // The rendezvous waits for the reports of all, at most a time-out, after at most another.
-  const double end = steady_clock_s() + 3 * options_.timeout_s + 1;
+  const double end = steady_clock_s() + 3 * options_.timeout_s + 2 * patience_s() + 1;
   try {
     while (steady_clock_s() < end) {
       const auto at = std::ranges::find_if(inbox_, [](const Frame& f) {
@@ -223,8 +248,8 @@ Verdict RankControl::agree(const std::exception& error) {
       } catch (const Stopped&) {
       }
     }
-  } catch (const Error& lost) {
-    own.reason = fmt::format("{} (and {})", own.reason, lost.what());
+  } catch (const RendezvousLost& lost) {
+    if (own.rank == rank_) own.reason = fmt::format("{} (and {})", own.reason, lost.what());
   }
   return {own, 0, {}};
 }

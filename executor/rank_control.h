@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -30,10 +31,13 @@ Verdict decode_verdict(std::string_view in);
 //
 // The heartbeat has its own thread, since filling and checking content takes longer than the time
 // in which a dead rank must be noticed. A beat carries the phase and a count of the turns of the
-// rank's loop: a stopped process sends no beats, and one whose loop hangs sends equal counts.
+// rank's loop: a stopped process sends no beats, and one whose loop hangs sends equal counts. It
+// also tells how late the thread got its turn; the rendezvous answers with the worst of all ranks.
 class RankControl {
  public:
-  RankControl(Rank rank, int ranks, detail::Descriptor socket, const FailureOptions& options);
+  // `job`: what the rendezvous was told to admit.
+  RankControl(Rank rank, int ranks, detail::Descriptor socket, const FailureOptions& options,
+              const std::string& job = {});
   ~RankControl();
   RankControl(const RankControl&) = delete;
   RankControl& operator=(const RankControl&) = delete;
@@ -43,6 +47,8 @@ class RankControl {
   const FailureOptions& options() const { return options_; }
   // How often a loop should turn and look at the control connection.
   double tick_s() const { return options_.tick_s(); }
+  // What the time-out is to be exceeded by, as processors are short.
+  double patience_s() const;
 
   // Collective: all ranks call these in the same order. The blob of a lost rank is empty.
   std::vector<std::string> all_gather(std::string_view blob);
@@ -90,9 +96,11 @@ class RankControl {
   bool stopped_ = false;  // the rendezvous has told us to stop
   std::string lost_;      // why there is no rendezvous any more
   double last_heard_s_ = 0, last_check_s_ = 0;
+  double all_late_s_ = 0;  // as the rendezvous has told
 
   std::atomic<RankPhase> phase_{RankPhase::starting};
   std::atomic<std::uint64_t> turns_{0}, move_{~std::uint64_t{0}};
+  std::atomic<double> late_s_{0};  // of the heartbeat
   std::mutex sending_;
   detail::Descriptor wake_, woken_;  // closing wake_ ends the heartbeat
   std::thread heart_;
@@ -104,6 +112,7 @@ struct Beat {
   std::uint32_t zero = 0;
   std::uint64_t turns = 0;
   std::uint64_t move = 0;
+  double late_s = 0;
 };
 
 }  // namespace refit

@@ -19,17 +19,25 @@ struct Family {
   const char* ranks;
   const char* local_rank;   // may be missing
   const char* local_ranks;  // equal to `ranks`: all on one host
-  const char* job;          // names the job, so that two on one host take different ports
+  const char* job[2];       // together name it, so that two on one host take different ports
 };
 
 constexpr Family kFamilies[] = {
-    {"refit", "REFIT_RANK", "REFIT_SIZE", "REFIT_LOCAL_RANK", nullptr, nullptr},
-    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", nullptr, nullptr},
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE"},
-    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_TASKS_PER_NODE",
-     "SLURM_JOB_ID"},
-    {"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_PORT"},
+    {"refit", "REFIT_RANK", "REFIT_SIZE", "REFIT_LOCAL_RANK", nullptr, {}},
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", nullptr, {"TORCHELASTIC_RUN_ID"}},
+    {"Open MPI",
+     "OMPI_COMM_WORLD_RANK",
+     "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE",
+     {"PMIX_NAMESPACE"}},
+    {"Slurm",
+     "SLURM_PROCID",
+     "SLURM_STEP_NUM_TASKS",
+     "SLURM_LOCALID",
+     "SLURM_STEP_TASKS_PER_NODE",
+     {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+    {"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", {"PMI_PORT"}},
 };
 
 [[noreturn]] void bad(const std::string& message) { throw Error(ErrorCode::bad_input, message); }
@@ -43,6 +51,11 @@ int number(const char* name, std::string_view text, int least, int most) {
 }
 
 constexpr int kMostRanks = 1 << 20;
+
+// Slurm's batch script runs once and has a rank, too; only what srun starts in it is one of many.
+bool is_batch_script(const Getter& get, const Family& family) {
+  return std::string_view(family.launcher) == "Slurm" && get("SLURM_STEP_ID") == nullptr;
+}
 
 void read_master(const Getter& get, const Family& family, RankEnvironment& result) {
   if (const char* master = get("REFIT_MASTER")) {
@@ -73,10 +86,8 @@ void read_master(const Getter& get, const Family& family, RankEnvironment& resul
   if (here != nullptr && std::string_view(here) == std::to_string(result.ranks)) {
     // All ranks of the job compute the same port, above the usual services and below the ports
     // that the kernel gives out.
-    const char* job = get(family.job);
     std::uint32_t hash = 2166136261u;
-    for (const char c : std::string_view(job ? job : ""))
-      hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    for (const char c : result.job) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
     result.master_host = "127.0.0.1";
     result.master_port = 20000 + static_cast<int>(hash % 10000);
     return;
@@ -96,7 +107,7 @@ std::optional<RankEnvironment> environment_rank() {
 std::optional<RankEnvironment> environment_rank(const Getter& get) {
   for (const Family& family : kFamilies) {
     const char* rank = get(family.rank);
-    if (rank == nullptr) continue;
+    if (rank == nullptr || is_batch_script(get, family)) continue;
     const char* ranks = get(family.ranks);
     if (ranks == nullptr)
       bad(fmt::format("environment: {} is set and {} is not", family.rank, family.ranks));
@@ -106,6 +117,9 @@ std::optional<RankEnvironment> environment_rank(const Getter& get) {
     result.rank = Rank(number(family.rank, rank, 0, result.ranks - 1));
     if (const char* local = get(family.local_rank))
       result.local_rank = number(family.local_rank, local, 0, result.ranks - 1);
+    for (const char* name : family.job)
+      if (const char* part = name ? get(name) : nullptr)
+        result.job += (result.job.empty() ? "" : ".") + std::string(part);
     read_master(get, family, result);
     return result;
   }

@@ -16,11 +16,13 @@ struct RankEnvironment {
   int local_rank = 0;
   std::string master_host;  // where rank 0 listens
   int master_port = 0;
+  std::string job = {};  // as its launcher names it; may be empty
 };
 
 // Reads it from the environment: REFIT_RANK, REFIT_SIZE (REFIT_LOCAL_RANK); else torchrun's RANK,
-// WORLD_SIZE, LOCAL_RANK; else OMPI_COMM_WORLD_*; else SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID;
-// else PMI_RANK, PMI_SIZE. The first whose rank is set decides. Rank 0's address is
+// WORLD_SIZE, LOCAL_RANK; else OMPI_COMM_WORLD_*; else SLURM_PROCID, SLURM_STEP_NUM_TASKS,
+// SLURM_LOCALID (in a step that srun has started); else PMI_RANK, PMI_SIZE. The first whose rank is
+// set decides. Rank 0's address is
 // REFIT_MASTER=host:port, else MASTER_ADDR and MASTER_PORT; a job that is all on one host needs
 // none. Nothing if no launcher has left a trace. Error(bad_input) if the values are malformed, do
 // not fit each other, or leave out the address.

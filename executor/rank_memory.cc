@@ -11,11 +11,13 @@
 
 namespace refit {
 
-RankMemory::RankMemory(const Refit& refit, const Schedule& schedule, Rank rank, MemorySpace& space)
+RankMemory::RankMemory(const Refit& refit, const Schedule& schedule, Rank rank, MemorySpace& space,
+                       bool publishes)
     : refit_(refit), schedule_(&schedule), rank_(rank), space_(space) {
   for (const TensorClass& c : refit.classes) {
     source_.push_back(make_shard(c, c.source));
     destination_.push_back(make_shard(c, c.destination));
+    if (publishes) published_.push_back(make_shard(c, c.destination));
   }
 }
 
@@ -67,9 +69,23 @@ ShardContent RankMemory::content(std::uint64_t seed, std::size_t c, const Shard&
 }
 
 std::int64_t RankMemory::count_wrong(std::uint64_t seed, std::vector<WrongByte>& examples) const {
+  return count_wrong(destination_, seed, examples);
+}
+
+std::int64_t RankMemory::count_wrong_published(std::uint64_t seed) const {
+  std::vector<WrongByte> nobody_asks;
+  return count_wrong(published_, seed, nobody_asks);
+}
+
+void RankMemory::commit() {
+  if (!published_.empty()) std::swap(destination_, published_);
+}
+
+std::int64_t RankMemory::count_wrong(const std::vector<Shard>& shards, std::uint64_t seed,
+                                     std::vector<WrongByte>& examples) const {
   std::int64_t wrong = 0;
-  for (std::size_t c = 0; c < refit_.classes.size(); ++c) {
-    const Shard& shard = destination_[c];
+  for (std::size_t c = 0; c < shards.size(); ++c) {
+    const Shard& shard = shards[c];
     if (shard.bytes.empty()) continue;
     const WrongBytes here = space_.check(shard.bytes.data(), content(seed, c, shard));
     wrong += here.count;

@@ -23,11 +23,14 @@ struct WrongByte {
 
 // One rank's memory: its source shards, its destination shards, and scratch for cargo that it only
 // hands on. Element addresses follow from the layouts alone; the bytes lie in `space`.
+//
+// With `publishes` the destination shards exist twice: a refit fills one set while an engine reads
+// the other, and commit() exchanges them, so that it never sees a mixture.
 class RankMemory {
  public:
   // Error(environment) if the shards do not fit in memory.
   RankMemory(const Refit& refit, const Schedule& schedule, Rank rank,
-             MemorySpace& space = host_memory());
+             MemorySpace& space = host_memory(), bool publishes = false);
 
   Rank rank() const { return rank_; }
 
@@ -45,6 +48,11 @@ class RankMemory {
 
   // Bytes of the destination shards that are not what they should be; the first few are noted.
   std::int64_t count_wrong(std::uint64_t seed, std::vector<WrongByte>& examples) const;
+
+  // What has been received becomes what an engine reads. Nothing happens without `publishes`.
+  void commit();
+  // count_wrong of what an engine reads; `seed` is that of the refit that was committed last.
+  std::int64_t count_wrong_published(std::uint64_t seed) const;
 
   // Where the op's content lies on this rank, as one stream of bytes in the op's order: cargo
   // parcels in order, their chunks in order, fragments in order. `sending`: from the source shards
@@ -69,6 +77,8 @@ class RankMemory {
 
   SpaceBuffer room(std::int64_t bytes);
   Shard make_shard(const TensorClass& c, const Layout& layout);
+  std::int64_t count_wrong(const std::vector<Shard>& shards, std::uint64_t seed,
+                           std::vector<WrongByte>& examples) const;
   ShardContent content(std::uint64_t seed, std::size_t c, const Shard& shard) const;
   bool owns(const Parcel& parcel) const;
   bool demands(const Parcel& parcel) const;
@@ -81,6 +91,7 @@ class RankMemory {
   Rank rank_;
   MemorySpace& space_;
   std::vector<Shard> source_, destination_;  // per class
+  std::vector<Shard> published_;             // as destination_, or empty
   std::map<ChunkKey, SpaceBuffer> scratch_;
   std::map<BucketKey, SpaceBuffer> buckets_;
 };

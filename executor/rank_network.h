@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "base/id.h"
 
 namespace refit {
@@ -18,6 +19,15 @@ class RankNetwork {
 
   // The IPv4 address on which `rank` listens for peers of its NVLink domain, or for all others.
   virtual std::string address(Rank rank, bool by_nvlink) const = 0;
+
+  // From now on every packet to and from this port of a rank vanishes, without a word to anybody.
+  // Called in the rank's own process. Error(bad_input) if the network has no such means.
+  virtual void darken(Rank rank, bool nvlink) {
+    (void)rank, (void)nvlink;
+    throw Error(ErrorCode::bad_input,
+                "this network has no links that could go dark; use an emulated cluster (--lab)");
+  }
+  virtual bool can_darken() const { return false; }
 };
 
 // All ranks on 127.0.0.1.

@@ -1,7 +1,5 @@
 #include "executor/rank_program.h"
 
-#include <algorithm>
-
 namespace refit {
 
 RankProgram rank_program(const Schedule& schedule, const Moves& moves, Rank rank) {
@@ -13,17 +11,12 @@ RankProgram rank_program(const Schedule& schedule, const Moves& moves, Rank rank
     round_of_lane.assign(lanes, -1);
   };
   begin_segment();
-  for (std::size_t id = 0; id < schedule.ops.size(); ++id) {
-    const Op& op = schedule.ops[id];
-    std::vector<std::uint32_t> mine;
-    for (std::uint32_t m = moves.first_of_op[id]; m < moves.first_of_op[id + 1]; ++m) {
-      if (moves.moves[m].src == rank || moves.moves[m].dst == rank) mine.push_back(m);
-    }
-    const bool in_group = op.kind != OpKind::transfer &&
-                          std::ranges::count(schedule.groups[op.group.index()].ranks, rank) > 0;
-    if (mine.empty() && !in_group) continue;
-    if (op.kind == OpKind::compute)
-      continue;  // costs time in a prediction; there is nothing to move
+  const auto own_moves = moves.of_rank.of(rank);
+  auto next = own_moves.begin();
+  for (const OpId id : moves.ops_of_rank.of(rank)) {
+    const Op& op = schedule.ops[id.index()];
+    const auto first = next;
+    while (next != own_moves.end() && moves.moves[*next].op == id) ++next;
 
     const bool barrier = op.kind == OpKind::barrier;
     if (barrier) begin_segment();
@@ -32,8 +25,8 @@ RankProgram rank_program(const Schedule& schedule, const Moves& moves, Rank rank
       rounds.emplace_back();
       round_of_lane[op.lane] = op.round;
     }
-    rounds.back().moves.insert(rounds.back().moves.end(), mine.begin(), mine.end());
-    rounds.back().ops.push_back(OpId(static_cast<std::int64_t>(id)));
+    rounds.back().moves.insert(rounds.back().moves.end(), first, next);
+    rounds.back().ops.push_back(id);
     if (barrier) begin_segment();
   }
   return program;

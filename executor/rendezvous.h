@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "executor/detail/frame.h"
+#include "executor/detail/lateness.h"
+#include "executor/detail/reception.h"
 #include "executor/detail/socket.h"
 #include "executor/failure.h"
 #include "executor/rank_control.h"
@@ -24,14 +26,17 @@ namespace refit {
 // that it can complete the iteration without the lost rank, all get each other's reports, too, from
 // which they plan what is missing, and the rendezvous serves on without the lost rank. Once: a
 // second loss ends the run.
+//
+// Whoever waits for a processor is silent, too. All processes measure how late they get theirs and
+// tell each other, and a silence must be that much longer (FailureOptions::patience_s).
 class Rendezvous {
  public:
   Rendezvous(int ranks, const FailureOptions& options);
 
   // A rank whose connection exists already (a socket pair).
   void adopt(Rank rank, detail::Descriptor socket);
-  // Ranks that are still to come here and say who they are.
-  void admit(detail::Descriptor listener);
+  // Ranks of the job that are still to come here and say who they are.
+  void admit(detail::Descriptor listener, std::string job);
 
   struct Hooks {
     std::function<void(Rank, std::string_view)> result = [](Rank, std::string_view) {};
@@ -42,9 +47,6 @@ class Rendezvous {
   };
   // Serves until every rank that is not dropped has finished, or returns why not.
   std::optional<Failure> serve(const Hooks& hooks);
-
-  // After a failure: of the ranks that could still answer.
-  const std::vector<std::optional<RankReport>>& reports() const { return reports_; }
 
  private:
   enum class State { absent, present, finished, gone, dropped };
@@ -60,24 +62,25 @@ class Rendezvous {
     bool arrived = false;
     bool greeted = false;  // it has spoken; before, it may still find its place in the network
   };
-  struct Stranger {  // has connected and not said who it is
-    detail::Descriptor socket;
-    detail::FrameReader reader;
-    double since_s = 0;
-  };
 
+  // rendezvous.cc: the meetings
   void wait(double seconds);
-  void accept_strangers();
-  void introduce(Stranger stranger, std::string_view hello);
+  void introduce(detail::Reception::Guest guest);
   void read(Rank rank);
   void handle(Rank rank, const detail::Frame& frame);
-  void look_for_the_lost(double now);
-  Failure most_suspected() const;
   void complete_meetings();
   void send(Member& member, detail::FrameKind kind, std::string_view body);
   void flush(Member& member);
   void send_beats(double now);
+
+  // rendezvous_loss.cc: who is lost, and what becomes of the others
+  void look_for_the_lost(double now);
+  void look_for_the_absent(double now);
+  void suspect(Rank witness, Failure seen);
+  Failure most_suspected() const;
   void fail(Failure failure);
+  void lose(Rank rank, ErrorCode code, std::string reason);
+  double patience_s(double now) const;
   bool all_reported() const;
   bool can_go_on() const;
   void go_on();
@@ -86,9 +89,11 @@ class Rendezvous {
 
   FailureOptions options_;
   std::vector<Member> members_;
-  detail::Descriptor listener_;
-  std::vector<Stranger> strangers_;
+  std::optional<detail::Reception> reception_;
   const Hooks* hooks_ = nullptr;
+  double start_s_ = 0, next_beat_s_ = 0;
+  detail::Lateness lateness_;  // of this process and all ranks
+
   struct Suspicion {  // secondhand: a connection broke, and which end it was is not known
     Rank witness;
     Failure failure;
@@ -99,7 +104,6 @@ class Rendezvous {
   double reports_end_s_ = 0, noticed_s_ = 0;
   bool went_on_ = false;
   std::vector<std::optional<RankReport>> reports_;
-  double last_turn_s_ = 0, next_beat_s_ = 0;
 };
 
 }  // namespace refit

@@ -13,6 +13,8 @@
 namespace refit {
 namespace {
 
+constexpr std::size_t kReceivesAhead = 2;
+
 class RankRun {
  public:
   RankRun(const RunContext& context, const RankProgram& program, RankMemory& memory,
@@ -48,11 +50,22 @@ class RankRun {
  private:
   using BucketKey = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
 
+  // One direction of a lane with a window: moves in order, some of them posted.
+  struct Side {
+    std::vector<std::uint32_t> moves;
+    std::size_t next = 0;
+    std::size_t posted = 0;
+    std::size_t width = 0;  // 0: any number, in any order
+
+    bool has_room() const { return next < moves.size() && (width == 0 || posted < width); }
+  };
   struct Lane {
     const std::vector<RankProgram::Round>* rounds = nullptr;
     std::size_t round = 0;               // the one that runs
     std::size_t left = 0;                // its moves that have not ended
     std::vector<std::uint32_t> waiting;  // its sends that wait for something to arrive
+    bool has_window = false;
+    Side sends, receives;
   };
 
   BucketKey bucket_key(OpId id) const {
@@ -114,6 +127,7 @@ class RankRun {
       if (round.moves.empty()) continue;
       lane.left = round.moves.size();
       lane.waiting.clear();
+      if (open_window(l, round)) return 0;
       for (const std::uint32_t m : round.moves) {
         if (context_.moves.moves[m].dst == memory_.rank()) {
           transport_.receive(message(m, false));
@@ -127,10 +141,49 @@ class RankRun {
     return lane.rounds->empty() ? 0 : 1;
   }
 
+  // A lane with a window has one round of moves, which start as the window lets them.
+  bool open_window(std::size_t l, const RankProgram::Round& round) {
+    Lane& lane = lanes_[l];
+    const LaneWindow* window = context_.schedule.window_of(static_cast<int>(l));
+    lane.has_window = window != nullptr;
+    if (!lane.has_window) return false;
+    const std::size_t rank = memory_.rank().index();
+    const bool all = transport_.in_groups();
+    lane.sends = {{}, 0, 0, all ? std::size_t{0} : window->send[rank]};
+    lane.receives = {{}, 0, 0, all ? std::size_t{0} : window->receive[rank]};
+    for (const std::uint32_t m : round.moves)
+      (context_.moves.moves[m].dst == memory_.rank() ? lane.receives : lane.sends)
+          .moves.push_back(m);
+    // A receive that waits costs nothing: have the next ones posted before the wire falls idle.
+    if (lane.receives.width > 0) lane.receives.width += kReceivesAhead;
+    if (lane.sends.width == 0) lane.waiting = std::move(lane.sends.moves);
+    start_ready(l);
+    return true;
+  }
+
+  void fill_window(Lane& lane) {
+    while (lane.receives.has_room()) {
+      const std::uint32_t m = lane.receives.moves[lane.receives.next++];
+      ++lane.receives.posted;
+      begin_op(m);
+      transport_.receive(message(m, false));
+    }
+    while (lane.sends.has_room() && ready(lane.sends.moves[lane.sends.next])) {
+      const std::uint32_t m = lane.sends.moves[lane.sends.next++];
+      ++lane.sends.posted;
+      begin_op(m);
+      transport_.send(message(m, true));
+    }
+  }
+
+  void begin_op(std::uint32_t m) { timeline_[context_.moves.moves[m].op.index()].start_s = now(); }
+
   void start_ready(std::size_t l) {
+    if (lanes_[l].has_window) fill_window(lanes_[l]);
     auto& waiting = lanes_[l].waiting;
     std::erase_if(waiting, [&](std::uint32_t m) {
       if (!ready(m)) return false;
+      if (lanes_[l].has_window) begin_op(m);
       transport_.send(message(m, true));
       return true;
     });
@@ -177,6 +230,10 @@ class RankRun {
     if (--left == 0) end_op(move.op);
     Lane& lane = lanes_[op.lane];
     REFIT_CHECK(lane.left > 0);
+    if (lane.has_window) {
+      Side& side = move.dst == memory_.rank() ? lane.receives : lane.sends;
+      if (side.width > 0) --side.posted;
+    }
     if (--lane.left > 0) return 0;
     ++lane.round;
     return enter_round(op.lane);

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "executor/copy_runs.h"
 #include "models/region.h"
 
 namespace refit {
@@ -33,7 +34,7 @@ StridedBox locate(std::byte* base, const std::vector<IntervalSet>& sides, const 
 // One box of `bytes` contiguous bytes.
 StridedBox contiguous(std::byte* base, std::int64_t bytes);
 
-// Walks a list of boxes as one stream of bytes, run by run.
+// Walks a list of boxes as one stream of bytes.
 class BoxCursor {
  public:
   explicit BoxCursor(std::span<const StridedBox> boxes) : boxes_(boxes) { enter_box(); }
@@ -41,19 +42,24 @@ class BoxCursor {
   bool done() const { return box_ == boxes_.size(); }
   // What is contiguous from here: never empty unless done.
   std::span<std::byte> here() const;
-  // Steps over `bytes`, at most here().size().
+  // What is regular from here: the rest of a run that was begun, or all runs up to the end of the
+  // innermost loop. Empty if done.
+  RunRow row() const;
+  // Steps over `bytes` of the row: a part of its first run, or whole runs.
   void advance(std::int64_t bytes);
   // Steps over any number of bytes that are left.
   void skip(std::int64_t bytes);
 
  private:
   void enter_box();
+  void leave_row();
 
   std::span<const StridedBox> boxes_;
   std::size_t box_ = 0;
-  std::vector<std::int64_t> index_;  // of each loop of the current box
+  std::vector<std::int64_t> index_;  // of each loop of the current box but the innermost
   std::byte* run_ = nullptr;
-  std::int64_t offset_ = 0;  // inside the run
+  std::int64_t runs_left_ = 0;  // of the innermost loop, with the current one
+  std::int64_t offset_ = 0;     // inside the run
 };
 
 // Copies `bytes` from one stream to another; both advance.

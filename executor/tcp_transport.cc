@@ -19,7 +19,7 @@ namespace refit {
 namespace {
 
 constexpr std::size_t kBufferBytes = 256 << 10;
-constexpr double kLooks = 2.5;             // ticks; longer than an answer takes
+constexpr double kLooks = 2.5;             // ticks; longer than an answer to a probe takes
 constexpr unsigned kKernelClockMs = 10;    // grain of the kernel's times, at 100 Hz
 constexpr double kTickWithoutControl = 1;  // seconds
 constexpr std::size_t kMostEvents = 64;
@@ -228,26 +228,40 @@ void TcpTransport::tick() {
 // TCP_USER_TIMEOUT would do this in the kernel, but it also ends a connection whose receiver holds
 // the window shut for long, and that is how a receiver here makes a sender wait. Behind a shut
 // window the kernel sends probes, ever more rarely, and answers at most two of them a second
-// (tcp_invalid_ratelimit), so that silence alone means nothing. A link is dark if nothing has been
-// heard for the time-out and meanwhile a packet of data has stayed without answer over several
-// looks, or two probes in a row. The latter may take longer than the time-out.
+// (tcp_invalid_ratelimit), so that silence alone means nothing. A link is dark if at every look of
+// the time-out there was data without answer, or if nothing has been heard for the time-out and two
+// probes in a row stay without answer. The latter may take longer than the time-out. An answer may
+// be as late as the queues before it are deep (the round trip that the kernel has measured), and a
+// receiver that was put off its processor in the middle of reading answers when it is back on it
+// (the patience).
 void TcpTransport::check_links() {
   if (!control_) return;
   const double now = steady_clock_s();
   const double since_last_s = now - last_links_s_;
   if (since_last_s < control_->tick_s() * 0.9) return;
   last_links_s_ = now;
+  // Between two looks far apart much may have come and gone.
+  const double looked_s = std::min(since_last_s, 2 * control_->tick_s());
+  const double patience_s =
+      control_->options().silence_s() - control_->tick_s() + control_->patience_s();
   for (const auto& c : connections_) {
     tcp_info state{};
     socklen_t size = sizeof state;
     if (getsockopt(c->socket.get(), IPPROTO_TCP, TCP_INFO, &state, &size) != 0) continue;
-    const bool unanswered = state.tcpi_probes >= 2 ||
-                            (state.tcpi_unacked > 0 &&
-                             state.tcpi_last_ack_recv > state.tcpi_last_data_sent + kKernelClockMs);
-    c->unanswered_s = unanswered ? c->unanswered_s + since_last_s : 0;
-    const double silence_s = state.tcpi_last_ack_recv * 1e-3;
-    if (c->unanswered_s > kLooks * control_->tick_s() &&
-        silence_s > control_->options().silence_s() - control_->tick_s()) {
+    const bool probing = state.tcpi_probes >= 2;
+    // What was under way at the last look has been answered if anything has been heard since.
+    const bool sending = state.tcpi_unacked > 0 &&
+                         state.tcpi_last_ack_recv > state.tcpi_last_data_sent + kKernelClockMs &&
+                         state.tcpi_last_ack_recv > since_last_s * 1e3 + kKernelClockMs;
+    if (!probing && !sending) {
+      c->unanswered_s.reset();
+      continue;
+    }
+    c->unanswered_s = c->unanswered_s ? *c->unanswered_s + looked_s : 0;
+    if (probing && *c->unanswered_s <= kLooks * control_->tick_s()) continue;
+    const double silence_s = probing ? state.tcpi_last_ack_recv * 1e-3 : *c->unanswered_s;
+    const double round_trip_s = (state.tcpi_rtt + 4.0 * state.tcpi_rttvar) * 1e-6;
+    if (silence_s > patience_s + round_trip_s) {
       lose(*c,
            fmt::format("the link from rank {} to rank {} is dark: no acknowledgement for {:.2f} s",
                        self_.value, c->peer.value, silence_s));

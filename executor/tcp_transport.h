@@ -55,12 +55,13 @@ class TcpTransport : public Transport {
     int lane = 0;
     detail::SendStream out;
     detail::ReceiveStream in;
-    bool writable = true;     // the socket may take bytes
-    bool readable = true;     // the socket may have bytes
-    bool hung_up = false;     // the peer has closed; there may still be bytes
-    bool closed = false;      // all that it sent has been read
-    bool listed = false;      // in active_
-    double unanswered_s = 0;  // time in which a packet has been without answer at every look
+    bool writable = true;  // the socket may take bytes
+    bool readable = true;  // the socket may have bytes
+    bool hung_up = false;  // the peer has closed; there may still be bytes
+    bool closed = false;   // all that it sent has been read
+    bool listed = false;   // in active_
+    // Time in which a packet has been without answer at every look; nothing: not at the last.
+    std::optional<double> unanswered_s = {};
   };
 
   Connection& connection(int lane, Rank peer);

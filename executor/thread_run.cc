@@ -69,15 +69,16 @@ class ThreadRun {
   void run_once(int i, const RankProgram& program, RankMemory& memory, RankSeat& seat) {
     const std::uint64_t seed = options_.seed * 1000003 + static_cast<std::uint64_t>(i);
     memory.prepare(seed);
+    seat.begin_iteration();
     meet_.arrive_and_wait();
     if (memory.rank() == Rank(0)) begin_iteration();
     meet_.arrive_and_wait();
     if (failed()) return;
     const double begin = zero_s_;
     memory.copy_owned();
-    const Timeline timeline = run_rank(context_, program, memory, seat.transport(), begin);
+    Timeline timeline = run_rank(context_, program, memory, seat.transport(), begin);
     const double seconds = steady_clock_s() - begin;
-    seat.end_iteration();
+    seat.end_iteration(schedule_, begin, timeline);
     std::vector<WrongByte> examples;
     const std::int64_t wrong = options_.check ? memory.count_wrong(seed, examples) : 0;
     note(memory.rank(), seconds, timeline, wrong, examples);

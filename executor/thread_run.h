@@ -16,7 +16,9 @@ class RankSeat {
   virtual ~RankSeat() = default;
   virtual MemorySpace& memory() = 0;
   virtual Transport& transport() = 0;
-  virtual void end_iteration() {}  // of this rank; all its messages have ended
+  virtual void begin_iteration() {}  // of this rank; before the common start
+  // All its messages have ended; for a transport that knows their times better.
+  virtual void end_iteration(const Schedule&, double /*clock_zero_s*/, Timeline&) {}
 };
 
 struct ThreadRunParts {

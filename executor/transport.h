@@ -35,6 +35,10 @@ class Transport {
   // Blocks until at least one message that was started has ended, and appends all that have.
   // Error(environment) if a peer is lost or the run was aborted; the message says which rank.
   virtual void wait(std::vector<Ended>& ended) = 0;
+
+  // Whether messages move in groups that must be started as a whole. Then lanes with a window start
+  // all that is ready.
+  virtual bool in_groups() const { return false; }
 };
 
 }  // namespace refit

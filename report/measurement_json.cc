@@ -55,6 +55,18 @@ Json examples_json(const Measurement& measurement) {
   return examples;
 }
 
+Json fault_json(const FaultRecord& fault) {
+  Json dropped = Json::array();
+  for (const Rank rank : fault.dropped) dropped.push_back(rank.value);
+  return {{"lost_rank", fault.lost.value},
+          {"reason", fault.reason},
+          {"policy", to_string(fault.policy)},
+          {"detected_s", number(fault.detected_s)},
+          {"reconnected_s", number(fault.reconnected_s)},
+          {"recovered_bytes", fault.recovered_bytes},
+          {"dropped_ranks", std::move(dropped)}};
+}
+
 Json ops_json(const Timeline& timeline) {
   Json starts = Json::array();
   Json ends = Json::array();
@@ -98,6 +110,7 @@ Json document(const RunReport& report) {
   json["wrong_examples"] = examples_json(measurement);
   json["graded"] = report.not_graded.empty();
   if (!report.not_graded.empty()) json["reason"] = report.not_graded;
+  if (measurement.fault) json["fault"] = fault_json(*measurement.fault);
   json["environment"] = environment_json(measurement);
   json["cpu_s"] = number(measurement.cpu_s);
   json["phases"] = phases_json(report);

@@ -43,6 +43,7 @@ class Reader {
   void read_scale(const Json& value, RunReport& report) const;
   void read_verdict(const Json& root, RunReport& report) const;
   void read_iterations(const Json& root, RunReport& report) const;
+  void read_fault(const Json& value, RunReport& report) const;
   void read_examples(const Json& value, RunReport& report) const;
   void read_phases(const Json& value, RunReport& report) const;
   void read_ops(const Json& value, RunReport& report) const;
@@ -175,6 +176,30 @@ void Reader::read_iterations(const Json& root, RunReport& report) const {
   if (report.measurement.iterations.empty()) fail("iterations", "expected at least one");
 }
 
+void Reader::read_fault(const Json& value, RunReport& report) const {
+  const std::int64_t last_rank = report.measurement.ranks - 1;
+  FaultRecord fault;
+  fault.lost = Rank(integer(member(value, "lost_rank", "fault"), 0, last_rank, "fault.lost_rank"));
+  fault.reason = text(member(value, "reason", "fault"), "fault.reason");
+  const std::string policy = text(member(value, "policy", "fault"), "fault.policy");
+  if (policy == to_string(FaultPolicy::rebuild)) {
+    fault.policy = FaultPolicy::rebuild;
+  } else if (policy != to_string(FaultPolicy::shrink)) {
+    fail("fault.policy", fmt::format("expected shrink or rebuild, got '{}'", policy));
+  }
+  fault.detected_s = seconds(member(value, "detected_s", "fault"), "fault.detected_s");
+  fault.reconnected_s = seconds(member(value, "reconnected_s", "fault"), "fault.reconnected_s");
+  fault.recovered_bytes =
+      integer(member(value, "recovered_bytes", "fault"), 0, kMaxBytes, "fault.recovered_bytes");
+  for (const Json& rank : list(member(value, "dropped_ranks", "fault"), "fault.dropped_ranks"))
+    fault.dropped.push_back(Rank(integer(rank, 0, last_rank, "fault.dropped_ranks")));
+  allow_only(value,
+             {"lost_rank", "reason", "policy", "detected_s", "reconnected_s", "recovered_bytes",
+              "dropped_ranks"},
+             "fault");
+  report.measurement.fault = std::move(fault);
+}
+
 void Reader::read_examples(const Json& value, RunReport& report) const {
   for (const Json& item : list(value, "wrong_examples")) {
     std::vector<WrongByte>& examples = report.measurement.wrong_examples;
@@ -285,7 +310,8 @@ RunReport Reader::read(const std::string& file) {
                     "measured_s",  "predicted_s",    "ratio",
                     "wrong_bytes", "wrong_examples", "graded",
                     "reason",      "environment",    "cpu_s",
-                    "phases",      "iterations",     "ops"},
+                    "phases",      "iterations",     "ops",
+                    "fault"},
              "");
   RunReport report;
   Measurement& measurement = report.measurement;
@@ -318,6 +344,7 @@ RunReport Reader::read(const std::string& file) {
   measurement.cpu_s = seconds(member(root, "cpu_s", ""), "cpu_s");
   read_examples(member(root, "wrong_examples", ""), report);
   read_iterations(root, report);
+  if (root.contains("fault")) read_fault(root["fault"], report);
   read_phases(member(root, "phases", ""), report);
   read_ops(member(root, "ops", ""), report);
   check_derived(root, report);

@@ -7,6 +7,7 @@
 
 #include "executor/measurement.h"
 #include "schedule/timeline.h"
+#include "sim/fault.h"
 
 namespace refit {
 
@@ -36,6 +37,7 @@ struct RunReport {
   // Wire-only, of the same schedule on the same (scaled) cluster; none without a network.
   std::optional<double> predicted_s;
   std::vector<RunPhase> phases;
+  std::optional<FaultPrediction> predicted_fault;  // if a fault was caused and can be predicted
   std::string not_graded;  // why measurement and prediction are not held together; empty: they are
 };
 

@@ -97,6 +97,27 @@ std::string marked(const std::string& table) {
   return text;
 }
 
+// What a lost rank cost, beside what was predicted of it.
+std::string fault_notes(const RunReport& report) {
+  if (!report.measurement.fault) return {};
+  const FaultRecord& fault = *report.measurement.fault;
+  const auto beside = [&](const std::string& predicted) {
+    return report.predicted_fault ? fmt::format(" (pred {})", predicted) : std::string();
+  };
+  const FaultPrediction none;
+  const FaultPrediction& predicted = report.predicted_fault ? *report.predicted_fault : none;
+  std::string text = fmt::format("# fault: rank {} was lost: {}; policy {}\n", fault.lost.value,
+                                 fault.reason, to_string(fault.policy));
+  text += fmt::format("#   known after {} us{}, connections made anew after {} us\n",
+                      microseconds(fault.detected_s), beside(microseconds(predicted.detected_s)),
+                      microseconds(fault.reconnected_s));
+  text += fmt::format("#   {} B were sent by others then{}\n", fault.recovered_bytes,
+                      beside(fmt::format("{} B", predicted.recovered_bytes)));
+  for (const Rank rank : fault.dropped)
+    text += fmt::format("#   destination rank {} is lost and left out\n", rank.value);
+  return text;
+}
+
 std::string notes(const RunReport& report) {
   const Measurement& measurement = report.measurement;
   std::string text =
@@ -107,6 +128,7 @@ std::string notes(const RunReport& report) {
                 "schedule\n"
                 "#       on the same cluster; simulated, not measured\n"
               : "# pred: none; there is no network to predict\n";
+  text += fault_notes(report);
   double wall_s = 0;
   for (const Iteration& iteration : measurement.iterations) wall_s += iteration.seconds;
   if (wall_s > 0 && measurement.cpu_s > 0) {

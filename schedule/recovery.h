@@ -6,6 +6,7 @@
 #include "models/refit.h"
 #include "schedule/holdings.h"
 #include "schedule/schedule.h"
+#include "topology/cluster.h"
 
 namespace refit {
 
@@ -18,10 +19,11 @@ struct Recovery {
       unserved;  // tensors (first member's name) of which some bytes have no living holder
 };
 
-// Each missing chunk comes from the living holder (owner, or demander that has it) that has least
-// to send so far; ties go to the smaller rank. Deterministic, so that survivors agree without a
-// word.
-Recovery plan_recovery(const Schedule& original, const Refit& refit, const std::vector<bool>& lost,
-                       const Holdings& holdings);
+// What a domain lacks enters it once, from the holder (owner, or demander that has it) that has
+// least to send so far, and goes on to the domain's others over NVLink; what is in the domain
+// already comes from there. A rank sends and receives one network transfer at a time. Ties go to
+// the smaller rank. Deterministic, so that survivors agree without a word.
+Recovery plan_recovery(const Schedule& original, const Refit& refit, const Cluster& cluster,
+                       const std::vector<bool>& lost, const Holdings& holdings);
 
 }  // namespace refit

@@ -5,64 +5,119 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "schedule/recovery.h"
+#include "sim/detail/task_graph.h"
 
 namespace refit {
 namespace {
 
-bool touches(const Schedule& schedule, const Op& op, Rank rank) {
-  if (op.kind == OpKind::transfer) return op.src == rank || op.dst == rank;
+bool touches(const Schedule& schedule, const Op& op, const std::vector<bool>& lost) {
+  const auto is_lost = [&](Rank rank) { return lost[rank.index()]; };
+  if (op.kind == OpKind::transfer) return is_lost(op.src) || is_lost(op.dst);
   const auto& ranks = schedule.groups[op.group.index()].ranks;
-  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+  return std::any_of(ranks.begin(), ranks.end(), is_lost) ||
+         (op.kind == OpKind::broadcast && is_lost(op.src));
 }
 
-// What every survivor holds when the loss is known. Ops that do not touch the lost rank go on until
-// then, if they had begun; whatever would have begun later may hang on the lost rank.
-Holdings holdings_at(const Schedule& schedule, const Timeline& timeline, Rank lost, double fault_s,
-                     double detected_s) {
+// Ops that never end: those that the lost ranks were in, and whatever waits for them.
+std::vector<bool> blocked_tasks(const detail::TaskGraph& graph, const Schedule& schedule,
+                                const Timeline& timeline, const std::vector<bool>& lost,
+                                double fault_s) {
+  std::vector<bool> blocked(graph.tasks(), false);
+  std::vector<detail::TaskId> open;
+  for (std::size_t id = 0; id < schedule.ops.size(); ++id) {
+    if (timeline[id].end_s <= fault_s || !touches(schedule, schedule.ops[id], lost)) continue;
+    blocked[id] = true;
+    open.push_back(static_cast<detail::TaskId>(id));
+  }
+  while (!open.empty()) {
+    const detail::TaskId task = open.back();
+    open.pop_back();
+    for (const detail::TaskId next : graph.successors_of(task)) {
+      if (!blocked[next]) open.push_back(next);
+      blocked[next] = true;
+    }
+  }
+  return blocked;
+}
+
+// What every survivor has by transfers when the loss is known. A collective's bytes lie in a bucket
+// until all of them are there; what it brought counts as missing, as the executor counts it.
+Holdings holdings_at(const Schedule& schedule, const Timeline& timeline,
+                     const std::vector<bool>& blocked, double detected_s) {
   Holdings holdings(schedule.parcels);
   for (std::size_t id = 0; id < schedule.ops.size(); ++id) {
     const Op& op = schedule.ops[id];
-    const bool ended = timeline[id].end_s <= fault_s ||
-                       (timeline[id].start_s <= fault_s && timeline[id].end_s <= detected_s &&
-                        !touches(schedule, op, lost));
-    if (!ended) continue;
-    if (op.kind == OpKind::transfer) holdings.add(schedule, op, op.dst);
-    if (is_collective(op)) {
-      for (const Rank rank : schedule.groups[op.group.index()].ranks)
-        holdings.add(schedule, op, rank);
-    }
+    if (op.kind != OpKind::transfer || blocked[id] || timeline[id].end_s > detected_s) continue;
+    holdings.add(schedule, op, op.dst);
   }
   return holdings;
+}
+
+// Work (export, pack, load, …) that the busiest survivor still has to do when the loss is known; it
+// is taken to follow the recovery's transfers.
+double work_left_s(const Schedule& schedule, const Timeline& timeline,
+                   const std::vector<bool>& lost, double detected_s) {
+  std::vector<double> left_s(static_cast<std::size_t>(schedule.ranks), 0);
+  for (std::size_t id = 0; id < schedule.ops.size(); ++id) {
+    const Op& op = schedule.ops[id];
+    const Span& span = timeline[id];
+    if (op.kind != OpKind::compute || span.end_s <= detected_s) continue;
+    for (const Rank rank : schedule.groups[op.group.index()].ranks) {
+      if (!lost[rank.index()])
+        left_s[rank.index()] += span.end_s - std::max({span.start_s, detected_s, 0.0});
+    }
+  }
+  return *std::max_element(left_s.begin(), left_s.end());
+}
+
+void check_rank(const FaultSpec& fault, const Schedule& schedule) {
+  if (fault.rank.value >= 0 && fault.rank.value < schedule.ranks) return;
+  throw Error(ErrorCode::bad_input, fmt::format("fault: rank {} does not exist; ranks are 0 to {}",
+                                                fault.rank.value, schedule.ranks - 1));
 }
 
 }  // namespace
 
 FaultPrediction predict_fault(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
-                              const Fault& fault, const PredictOptions& options) {
-  if (fault.rank.value < 0 || fault.rank.value >= schedule.ranks) {
-    throw Error(ErrorCode::bad_input,
-                fmt::format("fault: rank {} does not exist; ranks are 0 to {}", fault.rank.value,
-                            schedule.ranks - 1));
-  }
+                              const FaultSpec& fault, const PredictOptions& options) {
+  check_rank(fault, schedule);
   const Prediction undisturbed = predict(schedule, cluster, options);
   FaultPrediction result;
   result.undisturbed_s = undisturbed.makespan_s;
   result.fault_s = fault.at_s >= 0 ? fault.at_s : fault.fraction * undisturbed.makespan_s;
-  if (result.fault_s >= undisturbed.makespan_s) {  // it comes too late to matter
+  if (result.fault_s >= undisturbed.makespan_s) {
     result.detected_s = result.makespan_s = undisturbed.makespan_s;
+    result.completed = true;
     return result;
   }
   result.detected_s = result.fault_s + fault.detection_s;
+  result.makespan_s = result.detected_s;
+  if (fault.policy == FaultPolicy::fail) return result;
 
   std::vector<bool> lost(static_cast<std::size_t>(schedule.ranks), false);
-  lost[fault.rank.index()] = true;
-  const Recovery recovery = plan_recovery(
-      schedule, refit, lost,
-      holdings_at(schedule, undisturbed.timeline, fault.rank, result.fault_s, result.detected_s));
-  for (const Op& op : recovery.schedule.ops) result.recovered_bytes += op.bytes;
+  for (const Rank rank : lost_ranks(fault, cluster)) {
+    if (rank.value < schedule.ranks) lost[rank.index()] = true;
+  }
+  Holdings holdings(schedule.parcels);
+  if (fault.policy == FaultPolicy::shrink) {
+    const detail::TaskGraph graph =
+        detail::make_task_graph(schedule, cluster, options.network_model);
+    holdings =
+        holdings_at(schedule, undisturbed.timeline,
+                    blocked_tasks(graph, schedule, undisturbed.timeline, lost, result.fault_s),
+                    result.detected_s);
+  }
+  const Recovery recovery = plan_recovery(schedule, refit, cluster, lost, holdings);
   result.dropped = recovery.dropped;
   result.unserved = recovery.unserved;
-  result.makespan_s = result.detected_s;
+  if (!recovery.unserved.empty()) return result;
+  result.completed = true;
+  for (const Op& op : recovery.schedule.ops) result.recovered_bytes += op.bytes;
+  const bool anew = fault.policy == FaultPolicy::rebuild;
+  if (anew) result.makespan_s += fault.rebuild_s;
+  result.makespan_s +=
+      work_left_s(schedule, undisturbed.timeline, lost, anew ? -1 : result.detected_s);
   if (!recovery.schedule.ops.empty()) {
     result.makespan_s += predict(recovery.schedule, cluster, options).makespan_s;
   }

@@ -1,35 +1,32 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "models/refit.h"
-#include "schedule/recovery.h"
+#include "schedule/fault.h"
+#include "schedule/schedule.h"
 #include "sim/predict.h"
 
 namespace refit {
 
-// A rank that is lost in the middle of a refit: killed, stalled, or its links dark.
-struct Fault {
-  Rank rank;
-  double fraction = 0.5;      // of the undisturbed refit, if at_s is negative
-  double at_s = -1;           // seconds from the start
-  double detection_s = 0.05;  // until all survivors know
-};
-
-// What becomes of the refit under the policy `shrink`: survivors keep what they have and fetch what
-// is missing from whoever has it.
+// What becomes of a refit that loses ranks. Times count from the start of the refit.
 struct FaultPrediction {
   double undisturbed_s = 0;
   double fault_s = 0;
   double detected_s = 0;
-  double makespan_s = 0;             // until every surviving destination is whole
-  std::int64_t recovered_bytes = 0;  // sent after the fault was known
-  std::vector<Rank> dropped;
-  std::vector<std::string> unserved;  // not empty: the refit can't be completed
+  // Until every surviving destination is whole; with policy fail, or if something is unserved,
+  // until everybody has stopped.
+  double makespan_s = 0;
+  std::int64_t recovered_bytes = 0;   // sent after the fault was known
+  std::vector<Rank> dropped;          // destinations that are lost
+  std::vector<std::string> unserved;  // tensors of which no living rank has all bytes
+  bool completed = false;             // all surviving destinations get all of theirs
 };
 
+// Error(bad_input) if there is no such rank. A fault that comes after the end changes nothing.
 FaultPrediction predict_fault(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
-                              const Fault& fault, const PredictOptions& options = {});
+                              const FaultSpec& fault, const PredictOptions& options = {});
 
 }  // namespace refit

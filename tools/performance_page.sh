@@ -8,7 +8,8 @@ page=docs/performance.md
 # Performance
 
 What this page is for: how long the command takes and how much memory it needs, from a scenario file to the
-predictions of all strategies, and how both grow with ranks. Written by `make performance`; do not edit.
+predictions of all strategies, and how both grow with ranks; then how fast the executor copies and sends. Written by
+`make performance`; do not edit.
 
 Seconds are wall clock unless they say cpu; a machine with other work makes wall clock longer, cpu hardly. Each row
 is a process of its own, so peaks of memory are its own. Nothing here is a test.
@@ -21,6 +22,21 @@ TEXT
   printf '```\n\n## Ranks from 64 to 4,096 (`scaling_bench`)\n\n'
   printf 'DeepSeek-V3, half of the GPUs train (PP2 EP16), half generate (engines of TP8).\n\n```\n'
   build-bench/bin/scaling_bench
+  printf '```\n\n## Overlap of two layouts (`overlap_bench`)\n\n'
+  printf 'Kimi K3 from 4,096 GPUs to 4,096 others: classes of tensors, then their joint cuts. Target: under 5 s.\n\n```\n'
+  build-bench/bin/overlap_bench
+  printf '```\n\n## Copies in a process (`copy_bench`)\n\n'
+  cat <<'TEXT'
+Gather: from every other run of a buffer to a dense one; scatter: the other way; both strided: every other run on
+both sides. Ratios are to one memcpy of as many bytes, measured in turn with them; it may write past the cache, which
+copies of many runs don't. Targets: 0.8 of memcpy from 1 MiB on, 0.5 at 128 B.
+
+TEXT
+  printf '```\n'
+  build-bench/bin/copy_bench
+  printf '```\n\n## TCP on loopback (`tcp_bench`)\n\n'
+  printf 'Targets: 0.85 of iperf3 with the same number of streams, under 15 us for a small message.\n\n```\n'
+  build-bench/bin/tcp_bench
   printf '```\n'
 } > "$page.new"
 mv "$page.new" "$page"

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <utility>
+#include <vector>
 
 #include "executor/cuda/cuda_check.h"
 
@@ -11,58 +12,42 @@
 // error is on its way, when every call returns it again.
 namespace refit {
 
-// Grows only, and forgets what it held.
-class DeviceBuffer {
+// Grows only, and forgets what it held. The old bytes are kept to the end, since freeing waits for
+// the whole device, where a kernel may wait for a dead peer; each time it grows at least twofold,
+// so that is no more than it holds.
+template <cudaError_t (*take)(void**, std::size_t), cudaError_t (*give_back)(void*)>
+class GrowingBuffer {
  public:
-  DeviceBuffer() = default;
-  DeviceBuffer(DeviceBuffer&& other) noexcept
-      : at_(std::exchange(other.at_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  DeviceBuffer& operator=(DeviceBuffer&&) = delete;
-  ~DeviceBuffer() { cudaFree(at_); }
+  GrowingBuffer() = default;
+  GrowingBuffer(GrowingBuffer&&) = default;
+  GrowingBuffer& operator=(GrowingBuffer&&) = delete;
+  ~GrowingBuffer() {
+    for (void* at : all_) give_back(at);
+  }
 
-  std::byte* data() { return at_; }
+  std::byte* data() { return all_.empty() ? nullptr : static_cast<std::byte*>(all_.back()); }
 
   // The device must be through with the old bytes.
   void reserve(std::int64_t bytes) {
     if (bytes <= bytes_) return;
-    cudaFree(std::exchange(at_, nullptr));
-    bytes_ = 0;
+    const std::int64_t grown = std::max(bytes, 2 * bytes_);
     void* at = nullptr;
-    cuda_check(cudaMalloc(&at, static_cast<std::size_t>(bytes)), "cudaMalloc of staging");
-    at_ = static_cast<std::byte*>(at);
-    bytes_ = bytes;
+    cuda_check(take(&at, static_cast<std::size_t>(grown)), "memory for staging");
+    all_.push_back(at);
+    bytes_ = grown;
   }
 
  private:
-  std::byte* at_ = nullptr;
+  std::vector<void*> all_;  // the last is in use
   std::int64_t bytes_ = 0;
 };
 
-// Host memory that the device copies from without a detour. Grows only, and forgets what it held.
-class PinnedBuffer {
- public:
-  PinnedBuffer() = default;
-  PinnedBuffer(PinnedBuffer&& other) noexcept
-      : at_(std::exchange(other.at_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  PinnedBuffer& operator=(PinnedBuffer&&) = delete;
-  ~PinnedBuffer() { cudaFreeHost(at_); }
+inline cudaError_t take_device(void** at, std::size_t bytes) { return cudaMalloc(at, bytes); }
+inline cudaError_t take_pinned(void** at, std::size_t bytes) { return cudaMallocHost(at, bytes); }
 
-  std::byte* data() { return at_; }
-
-  void reserve(std::int64_t bytes) {
-    if (bytes <= bytes_) return;
-    cudaFreeHost(std::exchange(at_, nullptr));
-    bytes_ = 0;
-    void* at = nullptr;
-    cuda_check(cudaMallocHost(&at, static_cast<std::size_t>(bytes)), "cudaMallocHost");
-    at_ = static_cast<std::byte*>(at);
-    bytes_ = bytes;
-  }
-
- private:
-  std::byte* at_ = nullptr;
-  std::int64_t bytes_ = 0;
-};
+using DeviceBuffer = GrowingBuffer<take_device, cudaFree>;
+// Host memory that the device copies from without a detour.
+using PinnedBuffer = GrowingBuffer<take_pinned, cudaFreeHost>;
 
 class Stream {
  public:
@@ -87,7 +72,10 @@ class Event {
  public:
   Event() { cuda_check(cudaEventCreateWithFlags(&event_, cudaEventDefault), "cudaEventCreate"); }
   Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
-  Event& operator=(Event&&) = delete;
+  Event& operator=(Event&& other) noexcept {
+    std::swap(event_, other.event_);
+    return *this;
+  }
   ~Event() {
     if (event_ != nullptr) cudaEventDestroy(event_);
   }

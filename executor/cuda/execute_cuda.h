@@ -1,11 +1,12 @@
 #pragma once
 
-#include <functional>
-#include <string>
-#include <vector>
+#include <optional>
 
 #include "executor/execute.h"
+#include "executor/failure.h"
 #include "executor/measurement.h"
+#include "executor/rank_environment.h"
+#include "executor/rank_network.h"
 
 // Running a schedule on GPUs. No CUDA or NCCL type shows here.
 namespace refit {
@@ -15,7 +16,8 @@ struct CudaOptions {
   int device = 0;  // of this process
   // Messages longer than this travel in pieces; a multiple of 16.
   std::int64_t piece_bytes = 64 << 20;
-  double timeout_s = 60;  // without any message ending
+  double timeout_s = 60;   // without any message ending
+  FailureOptions failure;  // between processes
 };
 
 // All ranks as threads on one GPU: each has its own memory, streams and staging there, and messages
@@ -24,19 +26,15 @@ struct CudaOptions {
 Measurement execute_cuda_local(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
                                const CudaOptions& options = {});
 
-// How the processes of a run talk outside NCCL.
-struct Gathering {
-  // Collective: gives every rank everybody's text in rank order, once all have come.
-  std::function<std::vector<std::string>(const std::string& mine)> all_gather;
-  // Called often while this rank waits; throws Error if it is known that the run is lost.
-  std::function<void()> check = [] {};
-};
-
-// One rank of a run over NCCL; every rank's process calls it with the same schedule and options.
-// All return the same measurement, with the first rank's environment. If one fails, its
-// communicators are aborted; it is the gathering that tells the others.
+// A process per rank over NCCL, each with a GPU of its own. Without `place` they are started on
+// this machine, rank r with GPU r, in the places of `network` if there is one; the caller has one
+// thread and has not used CUDA. With it this process is one rank of a job that mpirun, srun or
+// torchrun has started, and takes the GPU of its local rank; rank 0 returns the measurement, the
+// others an empty one. RankFailure (an Error) if a rank dies, stalls or goes wrong: which, and in
+// which op.
 Measurement execute_nccl(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
-                         Rank self, const Gathering& gathering, const CudaOptions& options = {});
+                         const std::optional<RankEnvironment>& place,
+                         const CudaOptions& options = {}, RankNetwork* network = nullptr);
 
 // GPUs that this process can use. Error(environment) in plain words if there is no driver or GPU.
 int count_gpus();

@@ -21,7 +21,11 @@ class VirtualRank : public RankSeat {
 
   MemorySpace& memory() override { return memory_; }
   Transport& transport() override { return transport_; }
-  void end_iteration() override { times_ = transport_.take_times(); }
+  void begin_iteration() override { transport_.begin(); }
+  void end_iteration(const Schedule& schedule, double clock_zero_s, Timeline& timeline) override {
+    times_ = transport_.take_times();
+    use_device_times(schedule, transport_.take_op_times(clock_zero_s), timeline);
+  }
 
  private:
   DeviceMemory memory_;

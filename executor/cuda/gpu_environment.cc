@@ -1,8 +1,10 @@
 #include "executor/cuda/gpu_environment.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/units.h"
 
@@ -11,6 +13,18 @@ namespace {
 
 std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+// Entries of a folder of the kernel's that stand for hardware, sorted.
+std::vector<std::string> devices_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    if (std::filesystem::exists(entry.path() / "device", none))
+      names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 double total_s(const WaveTimes& times) { return times.pack_s + times.wire_s + times.unpack_s; }
@@ -27,6 +41,13 @@ Facts gpu_facts(int device) {
           {"gpu memory", format_bytes(static_cast<double>(properties.totalGlobalMem))},
           {"cuda driver", version_text(driver)},
           {"cuda runtime", version_text(runtime)}};
+}
+
+Facts nic_facts() {
+  std::vector<std::string> names = devices_in("/sys/class/infiniband");
+  if (names.empty()) names = devices_in("/sys/class/net");
+  if (names.empty()) return {};
+  return {{"nics", fmt::format("{}", fmt::join(names, " "))}};
 }
 
 Facts wave_facts(const WaveTimes& times) {

@@ -13,6 +13,9 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 // GPU model, driver and runtime; no serial numbers.
 Facts gpu_facts(int device);
 
+// Names of this machine's RDMA devices, or, if it has none, of its network cards; no addresses.
+Facts nic_facts();
+
 // Device time of one rank in the last iteration.
 Facts wave_facts(const WaveTimes& times);
 

@@ -1,5 +1,6 @@
 #include "executor/cuda/nccl_wire.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -18,11 +19,16 @@ ncclConfig_t non_blocking() {
   return config;
 }
 
+int library_version() {
+  int version = 0;
+  nccl_check(ncclGetVersion(&version), "ncclGetVersion");
+  return version;
+}
+
 }  // namespace
 
 std::string nccl_version() {
-  int version = 0;
-  nccl_check(ncclGetVersion(&version), "ncclGetVersion");
+  const int version = library_version();
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
@@ -32,8 +38,17 @@ std::string NcclWire::make_id() {
   return std::string(id.internal, sizeof id.internal);
 }
 
-NcclWire::NcclWire(Rank self, int ranks, int lanes, const std::string& id, NcclWireOptions options)
-    : options_(std::move(options)) {
+NcclWire::NcclWire(Rank self, std::vector<Rank> members, int lanes, const std::string& id,
+                   NcclWireOptions options)
+    : self_(self), lanes_(lanes), members_(std::move(members)), options_(std::move(options)) {
+  connect(id);
+}
+
+NcclWire::~NcclWire() {
+  if (aborted_.empty()) finish();
+}
+
+void NcclWire::connect(const std::string& id) {
   ncclUniqueId unique;
   if (id.size() != sizeof unique.internal) {
     throw Error(ErrorCode::environment,
@@ -42,17 +57,19 @@ NcclWire::NcclWire(Rank self, int ranks, int lanes, const std::string& id, NcclW
                             id.size(), sizeof unique.internal));
   }
   std::memcpy(unique.internal, id.data(), sizeof unique.internal);
+  const int self = position(self_);
   try {
     ncclConfig_t config = non_blocking();
     ncclComm_t first = nullptr;
-    const ncclResult_t status = ncclCommInitRankConfig(&first, ranks, unique, self.value, &config);
+    const ncclResult_t status =
+        ncclCommInitRankConfig(&first, static_cast<int>(members_.size()), unique, self, &config);
     if (first != nullptr) of_lane_.push_back(first);
-    nccl_check(status, "ncclCommInitRankConfig", first);
+    require(status, "ncclCommInitRankConfig", first);
     settle(first, "ncclCommInitRankConfig");
-    for (int lane = 1; lane < lanes; ++lane) {
+    for (int lane = 1; lane < lanes_; ++lane) {
       ncclConfig_t of_child = non_blocking();
       ncclComm_t child = nullptr;
-      nccl_check(ncclCommSplit(first, 0, self.value, &child, &of_child), "ncclCommSplit", first);
+      require(ncclCommSplit(first, 0, self, &child, &of_child), "ncclCommSplit", first);
       settle(first, "ncclCommSplit");  // the child's handle is not to be read before
       of_lane_.push_back(child);
       settle(child, "ncclCommSplit");
@@ -63,19 +80,30 @@ NcclWire::NcclWire(Rank self, int ranks, int lanes, const std::string& id, NcclW
   }
 }
 
-NcclWire::~NcclWire() {
-  if (aborted_.empty()) finish();
+void NcclWire::require(ncclResult_t status, const char* call, ncclComm_t communicator) {
+  if (status != ncclSuccess && status != ncclInProgress) broken_ = true;
+  nccl_check(status, call, communicator);
+}
+
+int NcclWire::position(Rank rank) const {
+  const auto at = std::ranges::lower_bound(members_, rank);
+  if (at == members_.end() || *at != rank) {
+    throw Error(ErrorCode::bad_input,
+                fmt::format("rank {} has no part in these communicators", rank.value));
+  }
+  return static_cast<int>(at - members_.begin());
 }
 
 void NcclWire::finish() noexcept {
   try {
+    if (revoked_) return drop_all();  // to finalize them is an error
     for (const ncclComm_t communicator : of_lane_) {
-      nccl_check(ncclCommFinalize(communicator), "ncclCommFinalize", communicator);
+      require(ncclCommFinalize(communicator), "ncclCommFinalize", communicator);
       settle(communicator, "ncclCommFinalize");
     }
     // Children first: they may share the parent's resources.
     while (!of_lane_.empty()) {
-      nccl_check(ncclCommDestroy(of_lane_.back()), "ncclCommDestroy");
+      require(ncclCommDestroy(of_lane_.back()), "ncclCommDestroy");
       of_lane_.pop_back();
     }
   } catch (const std::exception& error) {
@@ -85,19 +113,24 @@ void NcclWire::finish() noexcept {
 
 void NcclWire::exchange(int lane, std::span<const WirePart> sends,
                         std::span<const WirePart> receives, cudaStream_t stream) {
+  if (!aborted_.empty()) throw Error(ErrorCode::environment, aborted_);
   const ncclComm_t communicator = of_lane_.at(static_cast<std::size_t>(lane));
-  nccl_check(ncclGroupStart(), "ncclGroupStart");
+  std::vector<int> peers;  // before the group, which must be ended once it is begun
+  for (const WirePart& part : sends) peers.push_back(position(part.peer));
+  for (const WirePart& part : receives) peers.push_back(position(part.peer));
+  auto peer = peers.begin();
+  require(ncclGroupStart(), "ncclGroupStart");
   for (const WirePart& part : sends) {
-    nccl_check(ncclSend(part.at, static_cast<std::size_t>(part.bytes), ncclUint8, part.peer.value,
-                        communicator, stream),
-               "ncclSend", communicator);
+    require(ncclSend(part.at, static_cast<std::size_t>(part.bytes), ncclUint8, *peer++,
+                     communicator, stream),
+            "ncclSend", communicator);
   }
   for (const WirePart& part : receives) {
-    nccl_check(ncclRecv(part.at, static_cast<std::size_t>(part.bytes), ncclUint8, part.peer.value,
-                        communicator, stream),
-               "ncclRecv", communicator);
+    require(ncclRecv(part.at, static_cast<std::size_t>(part.bytes), ncclUint8, *peer++,
+                     communicator, stream),
+            "ncclRecv", communicator);
   }
-  nccl_check(ncclGroupEnd(), "ncclGroupEnd", communicator);
+  require(ncclGroupEnd(), "ncclGroupEnd", communicator);
   // Until then the kernel may not be in the stream, and an event would overtake it.
   settle(communicator, "ncclGroupEnd");
 }
@@ -106,8 +139,8 @@ void NcclWire::settle(ncclComm_t communicator, const char* call) {
   Patience patience(options_.timeout_s);
   while (true) {
     ncclResult_t state = ncclInProgress;
-    nccl_check(ncclCommGetAsyncError(communicator, &state), "ncclCommGetAsyncError", communicator);
-    nccl_check(state, call, communicator);
+    require(ncclCommGetAsyncError(communicator, &state), "ncclCommGetAsyncError", communicator);
+    require(state, call, communicator);
     if (state == ncclSuccess) return;
     options_.check_peers();
     if (patience.is_over()) {
@@ -123,20 +156,94 @@ void NcclWire::check() {
   if (!aborted_.empty()) throw Error(ErrorCode::environment, aborted_);
   for (const ncclComm_t communicator : of_lane_) {
     ncclResult_t state = ncclSuccess;
-    nccl_check(ncclCommGetAsyncError(communicator, &state), "ncclCommGetAsyncError", communicator);
-    nccl_check(state, "NCCL", communicator);
+    require(ncclCommGetAsyncError(communicator, &state), "ncclCommGetAsyncError", communicator);
+    require(state, "NCCL", communicator);
   }
   options_.check_peers();
+}
+
+// The outcome changes nothing: all that is left to do is to leave.
+void NcclWire::drop_all() noexcept {
+  while (!of_lane_.empty()) {
+    ncclCommAbort(of_lane_.back());
+    of_lane_.pop_back();
+  }
 }
 
 void NcclWire::abort(const std::string& reason) noexcept {
   if (!aborted_.empty()) return;
   aborted_ = reason.empty() ? "aborted" : reason;
-  // The outcome changes nothing: all that is left to do is to leave.
-  while (!of_lane_.empty()) {
-    ncclCommAbort(of_lane_.back());
-    of_lane_.pop_back();
+  drop_all();
+}
+
+void NcclWire::revoke() noexcept {
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
+  try {
+    if (revoked_ || library_version() < NCCL_VERSION(2, 28, 7)) return;
+    for (const ncclComm_t communicator : of_lane_) {
+      require(ncclCommRevoke(communicator, NCCL_REVOKE_DEFAULT), "ncclCommRevoke", communicator);
+      settle(communicator, "ncclCommRevoke");
+    }
+    revoked_ = true;
+  } catch (const std::exception&) {
+    // can_shrink will say no, and rebuild needs nothing of what is there.
   }
+#endif
+}
+
+bool NcclWire::can_shrink() const noexcept {
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 3)
+  int version = 0;
+  if (!aborted_.empty() || ncclGetVersion(&version) != ncclSuccess) return false;
+  const auto is_well = [](ncclComm_t communicator) {
+    ncclResult_t state = ncclInternalError;
+    return ncclCommGetAsyncError(communicator, &state) == ncclSuccess && state == ncclSuccess;
+  };
+  return version >= NCCL_VERSION(2, 27, 3) && std::ranges::all_of(of_lane_, is_well);
+#else
+  return false;
+#endif
+}
+
+void NcclWire::shrink(const std::vector<Rank>& lost) {
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 3)
+  std::vector<int> excluded;
+  for (const Rank rank : lost) excluded.push_back(position(rank));
+  std::vector<ncclComm_t> smaller;
+  try {
+    for (const ncclComm_t communicator : of_lane_) {
+      ncclConfig_t config = non_blocking();
+      ncclComm_t child = nullptr;
+      require(ncclCommShrink(communicator, excluded.data(), static_cast<int>(excluded.size()),
+                             &child, &config, NCCL_SHRINK_ABORT),
+              "ncclCommShrink", communicator);
+      settle(communicator, "ncclCommShrink");  // the child's handle is not to be read before
+      smaller.push_back(child);
+      settle(child, "ncclCommShrink");
+    }
+  } catch (const Error& error) {
+    for (const ncclComm_t child : smaller) ncclCommAbort(child);
+    abort(error.what());
+    throw;
+  }
+  drop_all();
+  of_lane_ = std::move(smaller);
+  std::erase_if(members_, [&](Rank rank) { return std::ranges::find(lost, rank) != lost.end(); });
+  broken_ = revoked_ = false;
+#else
+  throw Error(ErrorCode::environment,
+              fmt::format("this program was built with NCCL {}.{}, which has no ncclCommShrink, so "
+                          "rank {} and others can't be left out",
+                          NCCL_MAJOR, NCCL_MINOR, lost.front().value));
+#endif
+}
+
+void NcclWire::rebuild(std::vector<Rank> members, const std::string& id) {
+  drop_all();
+  members_ = std::move(members);
+  aborted_.clear();
+  broken_ = revoked_ = false;
+  connect(id);
 }
 
 }  // namespace refit

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "executor/cuda/pack.h"
 #include "executor/cuda/patience.h"
+#include "executor/run_rank.h"
 
 namespace refit {
 namespace {
@@ -29,6 +30,26 @@ WaveTransport::WaveTransport(const Moves& moves, std::vector<Wave> waves, Rank s
     if (lanes_[lane] == nullptr) lanes_[lane] = std::make_unique<Lane>();
   }
   token_.reserve(kTokenBytes);
+  begin();
+}
+
+void WaveTransport::begin() {
+  received_.assign((moves_.moves.size() + 63) / 64, 0);
+  op_times_.assign(moves_.first_of_op.empty() ? 0 : moves_.first_of_op.size() - 1, {});
+  times_ = {};
+  // The look that took least time knows best when the mark was reached.
+  double least_s = 0;
+  for (int look = 0; look < 5; ++look) {
+    Event mark;
+    const double before = steady_clock_s();
+    mark.record(clock_stream_.get());
+    clock_stream_.synchronize();
+    const double after = steady_clock_s();
+    if (look > 0 && after - before >= least_s) continue;
+    least_s = after - before;
+    clock_s_ = before + least_s / 2;
+    std::swap(clock_, mark);
+  }
 }
 
 void WaveTransport::send(Message message) { post(std::move(message), true); }
@@ -69,16 +90,19 @@ void WaveTransport::wait(std::vector<Ended>& ended) {
 void WaveTransport::issue(const Wave& wave) {
   Lane& lane = *lanes_[static_cast<std::size_t>(wave.lane)];
   try {
+    UnderWay group;
+    group.wave = &wave;
+    group.begun.record(lane.pack.get());
     std::int64_t longest = 1;
     for (const std::uint32_t m : wave.moves) longest = std::max(longest, moves_.moves[m].bytes());
     for (std::int64_t begin = 0; begin < longest; begin += options_.piece_bytes)
       issue_piece(wave, begin, lane);
-    UnderWay& group = under_way_.emplace_back();
-    group.wave = &wave;
     group.has_receives =
         std::ranges::any_of(wave.moves, [&](std::uint32_t m) { return !posted_.at(m).sending; });
     group.sent.record(lane.wire.get());
+    group.sent.hold(lane.unpack.get());  // both are reached when the second is
     group.received.record(lane.unpack.get());
+    under_way_.push_back(std::move(group));
   } catch (const Error& error) {
     const Move& first = moves_.moves[wave.moves.front()];
     throw Error(error.code(),
@@ -176,25 +200,51 @@ void WaveTransport::collect(std::vector<Ended>& ended) {
   for (auto group = under_way_.begin(); group != under_way_.end();) {
     const Wave& wave = *group->wave;
     if (group->received.reached()) {
-      if (!group->sends_ended) end(wave, true, ended);
-      end(wave, false, ended);
+      if (!group->sends_ended) end(*group, true, ended);
+      end(*group, false, ended);
       for (const std::uint32_t m : wave.moves) posted_.erase(m);
       group = under_way_.erase(group);
       continue;
     }
     if (group->has_receives && !group->sends_ended && group->sent.reached()) {
       group->sends_ended = true;
-      end(wave, true, ended);
+      end(*group, true, ended);
     }
     ++group;
   }
   if (next_ == waves_.size() && under_way_.empty()) next_ = 0;
 }
 
-void WaveTransport::end(const Wave& wave, bool sends, std::vector<Ended>& ended) {
-  for (const std::uint32_t m : wave.moves) {
-    if (posted_.at(m).sending == sends) ended.push_back({m, sends});
+void WaveTransport::end(const UnderWay& group, bool sends, std::vector<Ended>& ended) {
+  const Event& last = sends ? group.sent : group.received;
+  const Span span{group.begun.seconds_since(clock_), last.seconds_since(clock_)};
+  for (const std::uint32_t m : group.wave->moves) {
+    if (posted_.at(m).sending != sends) continue;
+    ended.push_back({m, sends});
+    if (!sends) received_[m / 64] |= std::uint64_t{1} << (m % 64);
+    Span& op = op_times_[moves_.moves[m].op.index()];
+    if (op == Span{}) op = span;
+    op.start_s = std::min(op.start_s, span.start_s);
+    op.end_s = std::max(op.end_s, span.end_s);
   }
+}
+
+Timeline WaveTransport::take_op_times(double clock_zero_s) {
+  REFIT_CHECK(under_way_.empty());
+  const double shift = clock_s_ - clock_zero_s;
+  for (Span& op : op_times_) {
+    if (op == Span{}) continue;
+    op.start_s = std::max(0.0, op.start_s + shift);
+    op.end_s = std::max(0.0, op.end_s + shift);
+  }
+  return std::move(op_times_);
+}
+
+RankReport WaveTransport::report() const {
+  RankReport report;
+  report.received = received_;
+  for (const auto& [move, posted] : posted_) report.open.push_back({move, posted.message.peer});
+  return report;
 }
 
 WaveTimes WaveTransport::take_times() {
@@ -204,6 +254,16 @@ WaveTimes WaveTransport::take_times() {
     for (Slot& slot : lane->slots) add_times(slot);
   }
   return std::exchange(times_, {});
+}
+
+void use_device_times(const Schedule& schedule, const Timeline& of_device, Timeline& timeline) {
+  for (std::size_t op = 0; op < of_device.size(); ++op) {
+    if (of_device[op] == Span{}) continue;
+    timeline[op].start_s = of_device[op].start_s;
+    timeline[op].end_s = is_collective(schedule.ops[op])
+                             ? std::max(timeline[op].end_s, of_device[op].end_s)
+                             : of_device[op].end_s;
+  }
 }
 
 }  // namespace refit

@@ -12,7 +12,9 @@
 #include "executor/cuda/part_table.h"
 #include "executor/cuda/waves.h"
 #include "executor/cuda/wire.h"
+#include "executor/failure.h"
 #include "executor/transport.h"
+#include "schedule/timeline.h"
 
 namespace refit {
 
@@ -48,9 +50,19 @@ class WaveTransport : public Transport {
   void send(Message message) override;
   void receive(Message message) override;
   void wait(std::vector<Ended>& ended) override;
+  bool in_groups() const override { return true; }
 
-  // Since the last call. Nothing may be under way.
+  // Before an iteration: forgets what was received and takes the device's time.
+  void begin();
+
+  // After it, with nothing under way: since begin().
   WaveTimes take_times();
+  // When the messages of each op were packed first and unpacked last here, by the device's events,
+  // in seconds since `clock_zero_s` on the steady clock; {0, 0} for ops without messages here.
+  Timeline take_op_times(double clock_zero_s);
+
+  // What has arrived since begin(), and what is open with whom.
+  RankReport report() const;
 
  private:
   // Staging, lists and marks of one piece of a wave.
@@ -71,7 +83,7 @@ class WaveTransport : public Transport {
   };
   struct UnderWay {
     const Wave* wave = nullptr;
-    Event sent, received;
+    Event begun, sent, received;
     bool sends_ended = false;  // before the receives
     bool has_receives = false;
   };
@@ -81,7 +93,7 @@ class WaveTransport : public Transport {
   void issue(const Wave& wave);
   void issue_piece(const Wave& wave, std::int64_t begin, Lane& lane);
   void collect(std::vector<Ended>& ended);
-  void end(const Wave& wave, bool sends, std::vector<Ended>& ended);
+  void end(const UnderWay& group, bool sends, std::vector<Ended>& ended);
   Slot& free_slot(Lane& lane);
   void add_times(Slot& slot);
 
@@ -96,6 +108,15 @@ class WaveTransport : public Transport {
   std::list<UnderWay> under_way_;
   DeviceBuffer token_;  // an empty message is a byte of it
   WaveTimes times_;
+  Stream clock_stream_;
+  Event clock_;  // of the device, reached at clock_s_ on the steady clock
+  double clock_s_ = 0;
+  Timeline op_times_;                    // in seconds since clock_
+  std::vector<std::uint64_t> received_;  // a bit per move
 };
+
+// A rank's timeline with the device's times in place of the host's, which sees an end only when it
+// looks. A collective ends when its bucket is unpacked, for which the host waits.
+void use_device_times(const Schedule& schedule, const Timeline& of_device, Timeline& timeline);
 
 }  // namespace refit

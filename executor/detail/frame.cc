@@ -7,8 +7,7 @@
 namespace refit::detail {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x74666572;      // "reft", and tells the byte order
-constexpr std::uint64_t kMostBytes = 1ull << 30;  // of one frame: 60 million ops' times
+constexpr std::uint32_t kMagic = 0x74666572;  // "reft", and tells the byte order
 
 struct Head {
   std::uint32_t magic = kMagic;
@@ -32,6 +31,7 @@ bool FrameReader::fill(int fd) {
     const ssize_t n = recv(fd, part, sizeof part, MSG_DONTWAIT);
     if (n > 0) {
       bytes_.append(part, static_cast<std::size_t>(n));
+      received_ += static_cast<std::uint64_t>(n);
       if (static_cast<std::size_t>(n) < sizeof part) return true;
       continue;
     }
@@ -44,7 +44,7 @@ std::optional<Frame> FrameReader::next() {
   std::string_view rest = std::string_view(bytes_).substr(at_);
   if (rest.size() < sizeof(Head)) return std::nullopt;
   const auto head = take<Head>(rest);
-  if (head.magic != kMagic || head.kind > FrameKind::go_on || head.bytes > kMostBytes)
+  if (head.magic != kMagic || head.kind > FrameKind::go_on || head.bytes > most_bytes_)
     throw Error(ErrorCode::environment, "control connection: not a message of ours");
   if (rest.size() < head.bytes) return std::nullopt;
   Frame frame{head.kind, std::string(rest.substr(0, head.bytes))};

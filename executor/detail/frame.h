@@ -74,12 +74,20 @@ std::string encode(FrameKind kind, std::string_view body = {});
 // Cuts a stream of bytes into frames.
 class FrameReader {
  public:
+  static constexpr std::uint64_t kMostBytes = 1ull << 30;  // of one frame: 60 million ops' times
+
+  explicit FrameReader(std::uint64_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+
   // Takes what the socket has now. False if the other end has closed or the connection broke.
   bool fill(int fd);
   // Error(environment) on a frame that can't be one of ours.
   std::optional<Frame> next();
+  // Bytes that have come in all.
+  std::uint64_t received() const { return received_; }
 
  private:
+  std::uint64_t most_bytes_;
+  std::uint64_t received_ = 0;
   std::string bytes_;
   std::size_t at_ = 0;
 };

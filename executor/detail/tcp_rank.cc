@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <optional>
 #include <set>
 
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "executor/detail/frame.h"
 #include "executor/detail/open_links.h"
+#include "executor/fault_trigger.h"
 #include "executor/tcp_transport.h"
 #include "schedule/recovery.h"
 
@@ -45,15 +48,13 @@ void sleep_until(double steady_s) {
   }
 }
 
-std::vector<LinkNeed> needs_of(const RunContext& context, Rank rank) {
-  std::set<LinkNeed> needs;
+void add_needs(const RunContext& context, Rank rank, std::set<LinkNeed>& needs) {
   for (const Move& move : context.moves.moves) {
     if (move.src != rank && move.dst != rank) continue;
     const Rank peer = move.src == rank ? move.dst : move.src;
     needs.insert({context.schedule.ops[move.op.index()].lane, peer,
                   context.cluster.domain(peer) == context.cluster.domain(rank)});
   }
-  return {needs.begin(), needs.end()};
 }
 
 // What every rank has by transfers. A collective's bytes lie in a bucket until all of them are
@@ -85,7 +86,9 @@ class TcpRank {
   TcpRank(const RunContext& context, const ExecuteOptions& options, const TcpOptions& tcp,
           RankControl& control)
       : context_(context), options_(options), tcp_options_(tcp), control_(control) {
-    connect(context);
+    std::set<LinkNeed> needs;
+    add_needs(context, control.rank(), needs);
+    connect(needs, context.moves.moves.size());
   }
   ~TcpRank() { control_.while_waiting(nullptr); }
   TcpRank(const TcpRank&) = delete;
@@ -96,7 +99,7 @@ class TcpRank {
     Verdict verdict;
     try {
       control_.enter(RankPhase::preparing);
-      memory.emplace(context_.refit, context_.schedule, control_.rank());
+      memory.emplace(context_.refit, context_.schedule, control_.rank(), host_memory(), true);
       const RankProgram program = rank_program(context_.schedule, context_.moves, control_.rank());
       for (int i = 0; i < options_.warmup + options_.iterations; ++i) run_once(i, program, *memory);
       // Nobody closes a connection that another still reads.
@@ -109,27 +112,32 @@ class TcpRank {
       report.resumable = resumable_;
       control_.note(std::move(report));
       verdict = control_.agree(error);
-      if (verdict.reports.empty()) throw RankFailure(verdict.failure);
+      if (verdict.reports.empty()) abort(verdict.failure, memory);
     }
     // All survivors have the verdict coming: nobody reads the old connections any more.
     try {
       complete(verdict, *memory);
     } catch (const std::exception& error) {
       control_.note({});
-      throw RankFailure(control_.agree(error).failure);
+      abort(control_.agree(error).failure, memory);
     }
   }
 
  private:
-  void connect(const RunContext& context) {
+  [[noreturn]] void abort(const Failure& failure, const std::optional<RankMemory>& memory) const {
+    if (tcp_options_.aborted && memory) tcp_options_.aborted(*memory, committed_seed_);
+    throw RankFailure(failure);
+  }
+
+  void connect(const std::set<LinkNeed>& needs, std::size_t moves) {
     control_.while_waiting(nullptr);
     transport_.reset();
     OpenLinks opened =
-        open_links(control_, *tcp_options_.network, needs_of(context, control_.rank()),
+        open_links(control_, *tcp_options_.network, {needs.begin(), needs.end()},
                    {tcp_options_.socket_buffer_bytes, tcp_options_.congestion_control});
     one_host_ = opened.one_host;
-    auto transport = std::make_unique<TcpTransport>(control_.rank(), std::move(opened.links),
-                                                    context.moves.moves.size(), &control_);
+    auto transport =
+        std::make_unique<TcpTransport>(control_.rank(), std::move(opened.links), moves, &control_);
     tcp_ = transport.get();
     transport_ = std::move(transport);
     if (tcp_options_.wrap) transport_ = tcp_options_.wrap(control_.rank(), std::move(transport_));
@@ -139,16 +147,24 @@ class TcpRank {
   // Brings what is missing from ranks that live. Every survivor makes the same plan.
   void complete(const Verdict& verdict, RankMemory& memory) {
     control_.enter(RankPhase::preparing);
+    const bool anew = tcp_options_.policy == FaultPolicy::rebuild;
+    const Rank gone = verdict.failure.rank;
     std::vector<bool> lost(static_cast<std::size_t>(context_.schedule.ranks), false);
-    lost[verdict.failure.rank.index()] = true;
-    const Recovery recovery = plan_recovery(context_.schedule, context_.refit, lost,
-                                            holdings_of(context_, verdict.reports));
+    lost[gone.index()] = true;
+    const Recovery recovery = plan_recovery(
+        context_.schedule, context_.refit, context_.cluster, lost,
+        anew ? Holdings(context_.schedule.parcels) : holdings_of(context_, verdict.reports));
     if (!recovery.unserved.empty()) throw unserved(verdict.failure, recovery.unserved);
 
     const Moves moves =
         write_out(recovery.schedule, context_.refit, context_.cluster, options_.moves);
     const RunContext context{recovery.schedule, context_.refit, context_.cluster, moves};
-    connect(context);
+    std::set<LinkNeed> needs;
+    if (anew) add_needs(context_, control_.rank(), needs);
+    add_needs(context, control_.rank(), needs);
+    std::erase_if(needs, [&](const LinkNeed& need) { return need.peer == gone; });
+    connect(needs, moves.moves.size());
+    reconnected_s_ = steady_clock_s();
     memory.follow(recovery.schedule);
     const RankProgram program = rank_program(recovery.schedule, moves, control_.rank());
     control_.enter(RankPhase::moving);
@@ -178,7 +194,7 @@ class TcpRank {
     tcp_->begin(static_cast<std::uint32_t>(i));
     cpu_begin_s_ = process_cpu_s();
     started_s_.reset();
-    if (tcp_options_.policy == FaultPolicy::shrink) resumable_ = i;
+    if (tcp_options_.policy != FaultPolicy::fail) resumable_ = i;
 
     // On one host the steady clock (CLOCK_MONOTONIC) is common to all processes, in any network
     // namespace: all start at one moment, and times of different ranks can be compared. Across
@@ -190,6 +206,7 @@ class TcpRank {
     control_.enter(RankPhase::moving);
     cpu_begin_s_ = process_cpu_s();
     started_s_ = zero;
+    const std::unique_ptr<FaultTrigger> fault = injected(i, zero);
     memory.copy_owned();
     const Timeline timeline = run_rank(context_, program, memory, *transport_, zero);
     const double seconds = steady_clock_s() - zero;
@@ -202,7 +219,26 @@ class TcpRank {
     if (i + 1 == options_.warmup + options_.iterations) submit(timeline);
   }
 
-  void check_and_submit(int i, double seconds, double cpu, const RankMemory& memory) {
+  // The fault that is to come over this rank, if there is one, in the first timed iteration.
+  std::unique_ptr<FaultTrigger> injected(int i, double zero) {
+    const auto& fault = tcp_options_.inject;
+    if (!fault || i != options_.warmup || fault->rank != control_.rank()) return nullptr;
+    const auto act = [this, fault = *fault] {
+      if (fault.kind != FaultKind::dark) {
+        kill(getpid(), fault.kind == FaultKind::killed ? SIGKILL : SIGSTOP);
+        return;
+      }
+      if (fault.place != FaultPlace::nvlink) tcp_options_.network->darken(fault.rank, false);
+      if (fault.place != FaultPlace::nic && context_.cluster.nvlink_out(fault.rank))
+        tcp_options_.network->darken(fault.rank, true);
+    };
+    if (fault->at_s > 0) return std::make_unique<FaultTrigger>(zero + fault->at_s, act);
+    act();  // a thread might come too late for a refit of microseconds
+    return nullptr;
+  }
+
+  // Weights are committed on all ranks or on none.
+  void check_and_submit(int i, double seconds, double cpu, RankMemory& memory) {
     std::vector<WrongByte> examples;
     const std::int64_t wrong = options_.check ? memory.count_wrong(seed_of(i), examples) : 0;
     std::string out;
@@ -217,6 +253,9 @@ class TcpRank {
       put(out, example.element);
     }
     control_.submit(out);
+    if (control_.sum(static_cast<double>(wrong)) > 0) return;
+    memory.commit();
+    committed_seed_ = seed_of(i);
   }
 
   void submit(const Verdict& verdict, double zero, const std::vector<Rank>& dropped,
@@ -231,6 +270,7 @@ class TcpRank {
     put(out, verdict.failure.rank);
     put_text(out, verdict.failure.reason);
     put(out, verdict.noticed_s - zero);
+    put(out, reconnected_s_ - zero);
     put(out, bytes);
     for (const Rank rank : dropped) put(out, rank);
     control_.submit(out);
@@ -256,6 +296,8 @@ class TcpRank {
   std::optional<std::int32_t> resumable_;
   std::optional<double> started_s_;  // when its moves began
   double cpu_begin_s_ = 0;
+  std::optional<std::uint64_t> committed_seed_;
+  double reconnected_s_ = 0;  // after a loss
   std::unique_ptr<Transport> transport_;
   TcpTransport* tcp_ = nullptr;
 };
@@ -267,8 +309,8 @@ void run_tcp_rank(const RunContext& context, const ExecuteOptions& options, cons
   TcpRank(context, options, tcp, control).run();
 }
 
-TcpResults::TcpResults(const RunContext& context, const ExecuteOptions& options)
-    : options_(options) {
+TcpResults::TcpResults(const RunContext& context, const ExecuteOptions& options, FaultPolicy policy)
+    : options_(options), policy_(policy) {
   result_.transport = "tcp";
   result_.ranks = context.schedule.ranks;
   result_.largest_rank_bytes = largest_rank_bytes(context.moves, context.schedule.ranks);
@@ -279,14 +321,17 @@ TcpResults::TcpResults(const RunContext& context, const ExecuteOptions& options)
 
 void TcpResults::add_fault(std::string_view in) {
   const auto i = std::max(0, take<std::int32_t>(in) - options_.warmup);
-  Fault fault;
+  FaultRecord fault;
+  fault.policy = policy_;
   fault.lost = take<Rank>(in);
   fault.reason = take_text(in);
   fault.detected_s = take<double>(in);
+  fault.reconnected_s = take<double>(in);
   fault.recovered_bytes = take<std::int64_t>(in);
   while (!in.empty()) fault.dropped.push_back(take<Rank>(in));
   if (result_.fault) {
     fault.detected_s = std::max(fault.detected_s, result_.fault->detected_s);
+    fault.reconnected_s = std::max(fault.reconnected_s, result_.fault->reconnected_s);
     fault.recovered_bytes += result_.fault->recovered_bytes;
   }
   result_.fault = std::move(fault);

@@ -16,7 +16,7 @@ void run_tcp_rank(const RunContext& context, const ExecuteOptions& options, cons
 // Puts together what the ranks submit.
 class TcpResults {
  public:
-  TcpResults(const RunContext& context, const ExecuteOptions& options);
+  TcpResults(const RunContext& context, const ExecuteOptions& options, FaultPolicy policy);
 
   // Error(environment) if it is not what a rank of this run submits.
   void add(Rank rank, std::string_view submitted);
@@ -26,6 +26,7 @@ class TcpResults {
   void add_fault(std::string_view submitted);
 
   const ExecuteOptions& options_;
+  FaultPolicy policy_;
   Measurement result_;
 };
 

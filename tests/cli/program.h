@@ -56,12 +56,12 @@ struct Outcome {
   std::string err;
 };
 
-// Runs the real program. `environment`: "NAME=value" texts, replacing all variables if not empty.
-inline Outcome refit_program(const std::vector<std::string>& arguments,
-                             const std::vector<std::string>& environment = {},
-                             const std::string& standard_output = {}) {
+// Runs a program. `environment`: "NAME=value" texts, replacing all variables if not empty.
+inline Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
+                           const std::vector<std::string>& environment = {},
+                           const std::string& standard_output = {}) {
   const Folder folder;
-  std::vector<char*> argv{const_cast<char*>(REFIT_PROGRAM)};
+  std::vector<char*> argv{const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   std::vector<char*> envp;
@@ -77,7 +77,7 @@ inline Outcome refit_program(const std::vector<std::string>& arguments,
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), flags, 0600);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), flags, 0600);
   pid_t process = 0;
-  const int error = ::posix_spawn(&process, REFIT_PROGRAM, &actions, nullptr, argv.data(),
+  const int error = ::posix_spawn(&process, program.c_str(), &actions, nullptr, argv.data(),
                                   environment.empty() ? environ : envp.data());
   posix_spawn_file_actions_destroy(&actions);
   REQUIRE(error == 0);
@@ -85,6 +85,13 @@ inline Outcome refit_program(const std::vector<std::string>& arguments,
   REQUIRE(::waitpid(process, &status, 0) == process);
   REQUIRE(WIFEXITED(status));
   return {WEXITSTATUS(status), standard_output.empty() ? text_of(out) : "", text_of(err)};
+}
+
+// The real one.
+inline Outcome refit_program(const std::vector<std::string>& arguments,
+                             const std::vector<std::string>& environment = {},
+                             const std::string& standard_output = {}) {
+  return run_program(REFIT_PROGRAM, arguments, environment, standard_output);
 }
 
 inline bool has(const std::string& text, const std::string& part) {

@@ -10,6 +10,17 @@ namespace {
 // 64 kB instead of 64 MB: dim 1 of w, which nobody cuts, has 8 of 8000 columns left.
 constexpr const char* kSmall = "1/1000";
 
+// Two replicas of a tensor, cut over two ranks of another node.
+constexpr const char* kLost = R"(scenario: lost
+cluster: {catalog: dgx_h100, nodes: 2}
+tensors:
+  - name: w
+    shape: [2048, 2048]
+    dtype: bf16
+    source: {ranks: 0..1, placements: [replicate]}
+    destination: {ranks: 8..9, placements: [shard(0)]}
+)";
+
 nlohmann::json measured(const std::vector<std::string>& arguments) {
   std::vector<std::string> all{"run", "--json", "--scale", kSmall};
   all.insert(all.end(), arguments.begin(), arguments.end());
@@ -199,6 +210,52 @@ TEST_CASE("a refit that memory does not hold is refused before it starts", "[cli
   CAPTURE(outcome.err);
   CHECK(has(outcome.err, "the shards of all ranks take 256.00 TB"));
   CHECK(has(outcome.err, "use --scale 1/"));
+}
+
+TEST_CASE("run loses the scenario's rank on purpose, and the others go on", "[cli][run][fault]") {
+  const Folder folder;
+  const std::string scenario =
+      folder.write("lost.yaml", std::string(kLost) + "fault: {rank: 1, at: 0 s, policy: shrink}\n");
+  const nlohmann::json run =
+      measured({scenario, "--transport", "tcp", "--strategy", "reshard"});
+  CHECK(run.at("wrong_bytes") == 0);
+  CHECK(run.at("iterations").size() == 1);
+  const nlohmann::json& fault = run.at("fault");
+  CHECK(fault.at("lost_rank") == 1);
+  CHECK(fault.at("policy") == "shrink");
+  CHECK(fault.at("reason") == "killed by signal 9 (Killed)");
+  CHECK(fault.at("dropped_ranks").empty());
+  const Outcome table = refit_program({"run", scenario, "--transport", "tcp"});
+  CHECK(table.code == 0);
+  CHECK(has(table.out, "# fault: rank 1 was lost: killed by signal 9 (Killed); policy shrink"));
+  const Outcome failing =
+      refit_program({"run", scenario, "--transport", "tcp", "--on-fault", "fail"});
+  CHECK(failing.code == 3);
+  CHECK(has(failing.err, "refit: rank 1, "));
+  CHECK(has(failing.err, "killed by signal 9"));
+}
+
+TEST_CASE("run stops with 1 and names the tensor if only the lost rank had it",
+          "[cli][run][fault]") {
+  const Folder folder;
+  std::string text = std::string(kLost) + "fault: {rank: 0, at: 0 s}\n";
+  text.replace(text.find("0..1"), 4, "0..0");
+  const Outcome outcome =
+      refit_program({"run", folder.write("sole.yaml", text), "--transport", "tcp"});
+  CHECK(outcome.code == 1);
+  CHECK(has(outcome.err, "no other rank has all bytes of w"));
+}
+
+TEST_CASE("a fault's part of a refit needs a predicted time, and threads can't be lost",
+          "[cli][run][fault]") {
+  const Folder folder;
+  const std::string scenario = folder.write("lost.yaml", std::string(kLost) + "fault: {rank: 1}\n");
+  const Outcome tcp = refit_program({"run", scenario, "--transport", "tcp"});
+  CHECK(tcp.code == 2);
+  CHECK(has(tcp.err, "'at: 50 %' needs a predicted time"));
+  const Outcome inproc = refit_program({"run", scenario});
+  CHECK(inproc.code == 0);
+  CHECK(has(inproc.err, "the scenario's fault is not caused: ranks of inproc can't be lost"));
 }
 
 }  // namespace

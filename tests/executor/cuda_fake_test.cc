@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 
 #include <random>
-#include <thread>
 
 #include "base/error.h"
 #include "executor/cuda/device_memory.h"
@@ -9,7 +8,7 @@
 #include "executor/cuda/nccl_wire.h"
 #include "schedule/verify.h"
 #include "tests/executor/cuda_place.h"
-#include "tests/executor/thread_gathering.h"
+#include "tests/executor/nccl_threads.h"
 #include "tests/support/m2n_case.h"
 #include "tests/support/small_refits.h"
 
@@ -41,32 +40,8 @@ Measurement run_local(const Case& c, const CudaOptions& options) {
   return execute_cuda_local(c.schedule, c.refit, c.cluster, options);
 }
 
-// Every rank a thread with a GPU of its own; the first error of a rank is thrown when all have
-// ended.
 Measurement run_nccl(const Case& c, const CudaOptions& options) {
-  ThreadGathering gathering(c.schedule.ranks);
-  std::vector<Measurement> results(static_cast<std::size_t>(c.schedule.ranks));
-  std::mutex mutex;
-  std::exception_ptr failure;
-  std::vector<std::thread> threads;
-  for (int r = 0; r < c.schedule.ranks; ++r) {
-    threads.emplace_back([&, r] {
-      try {
-        CudaOptions mine = options;
-        mine.device = r;
-        results[static_cast<std::size_t>(r)] =
-            execute_nccl(c.schedule, c.refit, c.cluster, Rank(r), gathering.of(Rank(r)), mine);
-      } catch (const std::exception& error) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = std::current_exception();
-        gathering.fail(error.what());
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  if (failure) std::rethrow_exception(failure);
-  for (const Measurement& result : results) REQUIRE(result.wrong_bytes == results[0].wrong_bytes);
-  return results[0];
+  return run_nccl_threads(c.schedule, c.refit, c.cluster, options);
 }
 
 // On real hardware NCCL needs a GPU per rank; a test that passes without its NCCL half says so.
@@ -108,6 +83,26 @@ TEST_CASE("nccl: every strategy leaves every destination byte right", REFIT_PLAC
     REQUIRE(m.wrong_bytes == 0);
     REQUIRE(m.iterations.size() == 2);
     REFIT_REQUIRE_CLEAN();
+  }
+}
+
+TEST_CASE("cuda: every op that moves bytes is timed by the device, inside the iteration",
+          REFIT_PLACE) {
+  const Case c = planned(kColumns, GENERATE("reshard", "gather_broadcast"), {});
+  std::vector<Measurement> measurements{run_local(c, short_run())};
+  if (has_gpus(16)) measurements.push_back(run_nccl(c, short_run()));
+  for (const Measurement& m : measurements) {
+    CAPTURE(m.transport, c.schedule.strategy);
+    REQUIRE(m.timeline.size() == c.schedule.ops.size());
+    for (std::size_t op = 0; op < m.timeline.size(); ++op) {
+      if (!moves_bytes(c.schedule.ops[op])) continue;
+      CAPTURE(op);
+      const Span& span = m.timeline[op];
+      REQUIRE(span.start_s >= 0);
+      REQUIRE(span.end_s > span.start_s);
+      // Clocks of host and devices agree as well as a look at them is quick.
+      REQUIRE(span.end_s < m.iterations.back().seconds + 0.1);
+    }
   }
 }
 
@@ -204,7 +199,7 @@ TEST_CASE("nccl: one rank sends to itself", REFIT_PLACE) {
   const std::int64_t bytes = 1000;
   {
     REQUIRE(count_gpus() > 0);
-    NcclWire wire(Rank(0), 1, 2, NcclWire::make_id());
+    NcclWire wire(Rank(0), {Rank(0)}, 2, NcclWire::make_id());
     DeviceMemory device;
     Stream stream;
     SpaceBuffer from(device, bytes), to(device, bytes);
@@ -235,7 +230,7 @@ TEST_CASE("cuda: without a driver a run says so in plain words and is environmen
       FAIL("it ran");
     } catch (const Error& error) {
       REQUIRE(error.code() == ErrorCode::environment);
-      REQUIRE_THAT(error.what(), Catch::StartsWith("no NVIDIA driver or GPU was found"));
+      REQUIRE_THAT(error.what(), Catch::Contains("no NVIDIA driver or GPU was found"));
     }
   }
   fake::set_devices(64);
@@ -264,42 +259,29 @@ TEST_CASE("nccl: a rank without its GPU ends the run of all", "[cuda]") {
   REFIT_REQUIRE_CLEAN();
 }
 
-TEST_CASE("nccl: a rank that fails in the middle is known to all and nothing is left", "[cuda]") {
+TEST_CASE("nccl: a rank that fails is known to all and nothing is left", "[cuda]") {
   const Case c = planned(kColumns, "reshard", {});
-  ThreadGathering gathering(c.schedule.ranks);
-  std::vector<std::string> errors(static_cast<std::size_t>(c.schedule.ranks));
-  std::vector<std::thread> threads;
-  for (int r = 0; r < c.schedule.ranks; ++r) {
-    threads.emplace_back([&, r] {
-      try {
-        CudaOptions mine = short_run();
-        mine.device = r;
-        Gathering gathered = gathering.of(Rank(r));
-        int calls = 0;
-        if (r == 9) {
-          gathered.all_gather = [&calls, all = gathered.all_gather](const std::string& text) {
-            // The id, the start, and then this rank goes: the others are inside their groups.
-            auto texts = all(text);
-            if (++calls == 2) throw Error(ErrorCode::environment, "rank 9 is pulled out");
-            return texts;
-          };
-        }
-        execute_nccl(c.schedule, c.refit, c.cluster, Rank(r), gathered, mine);
-      } catch (const std::exception& error) {
-        errors[static_cast<std::size_t>(r)] = error.what();
-        gathering.fail(error.what());
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::string& error : errors) REQUIRE(error != "");
-  REQUIRE(errors[9] == "rank 9 is pulled out");
+  const CudaOptions options = short_run();
+  const Moves moves = write_out(c.schedule, c.refit, c.cluster, options.run.moves);
+  const RunContext context{c.schedule, c.refit, c.cluster, moves};
+  const ThreadedOutcome outcome = run_rank_threads(c.schedule.ranks, [&](RankControl& control) {
+    if (control.rank() == Rank(9)) {
+      // The id, and then this rank goes: the others are about to make their communicators.
+      control.all_gather("");
+      throw Error(ErrorCode::environment, "rank 9 is pulled out");
+    }
+    run_nccl_rank(context, options, {control.rank().value, true}, control);
+  });
+  REQUIRE(outcome.failure);
+  REQUIRE(outcome.failure->rank == Rank(9));
+  for (const std::string& error : outcome.errors)
+    REQUIRE_THAT(error, Catch::EndsWith("rank 9 is pulled out"));
   REFIT_REQUIRE_CLEAN();
 }
 
 TEST_CASE("nccl: ends that disagree about a size are a fault with both sizes", "[cuda]") {
   {
-    NcclWire wire(Rank(0), 1, 1, NcclWire::make_id());
+    NcclWire wire(Rank(0), {Rank(0)}, 1, NcclWire::make_id());
     DeviceMemory device;
     Stream stream;
     SpaceBuffer from(device, 64), to(device, 64);
@@ -320,7 +302,7 @@ TEST_CASE("nccl: ends that disagree about a size are a fault with both sizes", "
 
 TEST_CASE("nccl: a send to oneself without its receive is refused", "[cuda]") {
   {
-    NcclWire wire(Rank(0), 1, 1, NcclWire::make_id());
+    NcclWire wire(Rank(0), {Rank(0)}, 1, NcclWire::make_id());
     DeviceMemory device;
     Stream stream;
     SpaceBuffer from(device, 64);

@@ -65,7 +65,8 @@ TEST_CASE("environment: each launcher's variables are understood", "[executor][t
                  {"REFIT_MASTER", "n0:1000"}},
                 "Open MPI", 1, 2, 1, "n0", 1000);
   require_place({{"SLURM_PROCID", "5"},
-                 {"SLURM_NTASKS", "8"},
+                 {"SLURM_STEP_ID", "0"},
+                 {"SLURM_STEP_NUM_TASKS", "8"},
                  {"SLURM_LOCALID", "1"},
                  {"MASTER_ADDR", "n0"},
                  {"MASTER_PORT", "7"}},
@@ -109,6 +110,24 @@ TEST_CASE("environment: a job on one host needs no address, and two jobs get two
   REQUIRE(read(job)->master_port != first->master_port);
 }
 
+TEST_CASE("environment: steps of one Slurm allocation are jobs of their own, its script is none",
+          "[executor][tcp]") {
+  Variables step{{"SLURM_PROCID", "1"},         {"SLURM_STEP_ID", "0"},
+                 {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_STEP_TASKS_PER_NODE", "2"},
+                 {"SLURM_JOB_ID", "7"},         {"SLURM_NTASKS", "4"}};
+  const auto first = read(step);
+  REQUIRE(first->ranks == 2);
+  REQUIRE(first->job == "7.0");
+  step["SLURM_STEP_ID"] = "1";
+  REQUIRE(read(step)->job == "7.1");
+  REQUIRE(read(step)->master_port != first->master_port);
+  // What a batch script sees (Slurm 22.05): its one process is rank 0 of the whole allocation.
+  REQUIRE_FALSE(read({{"SLURM_PROCID", "0"},
+                      {"SLURM_NTASKS", "4"},
+                      {"SLURM_TASKS_PER_NODE", "4"},
+                      {"SLURM_JOB_ID", "7"}}));
+}
+
 TEST_CASE("environment: malformed and inconsistent values are refused with what is wrong",
           "[executor][tcp]") {
   REQUIRE(fault({{"REFIT_RANK", "1"}}) == "environment: REFIT_RANK is set and REFIT_SIZE is not");
@@ -129,7 +148,7 @@ TEST_CASE("environment: malformed and inconsistent values are refused with what 
       "environment: MASTER_PORT=65536 is no number from 1 to 65535");
   REQUIRE(fault({{"REFIT_RANK", "0"}, {"REFIT_SIZE", "2"}, {"REFIT_MASTER", "host"}}) ==
           "environment: REFIT_MASTER=host is not host:port");
-  REQUIRE(fault({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}}) ==
+  REQUIRE(fault({{"SLURM_PROCID", "0"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}}) ==
           "environment: started by Slurm as one of 2 ranks, but where is rank 0? Set "
           "REFIT_MASTER=host:port");
 }

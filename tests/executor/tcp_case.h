@@ -35,11 +35,18 @@ inline ExecuteOptions once() {
   return options;
 }
 
-// Machines that run tests are busy: a rank that waits half a second for a core is not lost.
+// How much longer anything may take in this build: sanitizers make programs slow.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kSlowdown = 10;
+#else
+constexpr double kSlowdown = 1;
+#endif
+
+// For tests that are not about time: waiting for a core is no fault, nor is a slow build.
 inline TcpOptions patient() {
   TcpOptions tcp;
-  tcp.failure.timeout_s = 5;
-  tcp.failure.stall_timeout_s = 30;
+  tcp.failure.timeout_s = 5 * kSlowdown;
+  tcp.failure.stall_timeout_s = 30 * kSlowdown;
   return tcp;
 }
 

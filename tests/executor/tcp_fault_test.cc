@@ -88,7 +88,7 @@ Outcome run_into(void (*act)()) {
   CAPTURE(outcome.text);
   REQUIRE(outcome.failure.rank == Rank(kVictim));
   REQUIRE(outcome.failure.move);
-  REQUIRE(outcome.seconds < 3);
+  REQUIRE(outcome.seconds < 3 * kSlowdown);
   return outcome;
 }
 

@@ -23,7 +23,7 @@ class SharedCounts {
   SharedCounts()
       : bytes_(static_cast<std::atomic<std::int64_t>*>(
             mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
-    new (bytes_) std::atomic<std::int64_t>[2] {};
+    new (bytes_) std::atomic<std::int64_t>[4] {};
   }
   ~SharedCounts() { munmap(bytes_, kSize); }
   SharedCounts(const SharedCounts&) = delete;
@@ -80,6 +80,7 @@ struct Blow {
   void (*act)() = die;
   int second = -1;  // a rank that dies after its first message of the recovery
   FailureOptions failure = patient().failure;
+  FaultPolicy policy = FaultPolicy::shrink;
 };
 
 // Runs it with policy shrink. Nothing may be left behind.
@@ -87,7 +88,7 @@ Outcome run_shrinking(const TcpCase& c, const Blow& blow, const ExecuteOptions& 
   const SharedCounts counts;
   TcpOptions tcp;
   tcp.failure = blow.failure;
-  tcp.policy = FaultPolicy::shrink;
+  tcp.policy = blow.policy;
   tcp.wrap = [&, plan = 0](Rank rank, std::unique_ptr<Transport> real) mutable {
     int lifetime = kForever;
     if (plan == 0 && rank.value == blow.rank) lifetime = blow.after;
@@ -203,6 +204,32 @@ TEST_CASE("shrink: bytes that only the lost rank had end the run, and the tensor
           Catch::EndsWith("destinations are not committed"));
 }
 
+TEST_CASE("shrink: when bytes are lost for good, destinations keep the refit before, whole",
+          "[executor][tcp][fault]") {
+  // Iterations 0 and 1 are whole; in the third the only holder of half the tensor dies halfway.
+  const TcpCase c = two_by_two(1);
+  const SharedCounts counts;  // 0: survivors that looked, 1: wrong bytes they found
+  TcpOptions tcp;
+  tcp.failure = patient().failure;
+  tcp.policy = FaultPolicy::shrink;
+  tcp.wrap = [&](Rank rank, std::unique_ptr<Transport> real) {
+    const int lifetime = rank.value == 1 ? 2 * 32 + 16 : kForever;
+    return std::make_unique<Counting>(std::move(real), counts.of_plan(3), lifetime, die);
+  };
+  tcp.aborted = [&](const RankMemory& memory, std::optional<std::uint64_t> seed) {
+    counts.of_plan(0) += 1;
+    counts.of_plan(1) += seed ? memory.count_wrong_published(*seed) : 1;
+    counts.of_plan(2) += memory.count_wrong_published(seed.value_or(0) + 1);
+  };
+  ExecuteOptions options;
+  options.warmup = 1;
+  options.iterations = 4;
+  REQUIRE_THROWS_WITH(run(c, options, tcp), Catch::Contains("no other rank has all bytes of w"));
+  REQUIRE(counts.of_plan(0) == c.schedule.ranks - 1);
+  REQUIRE(counts.of_plan(1) == 0);
+  REQUIRE(counts.of_plan(2) > 0);  // the look can fail
+}
+
 TEST_CASE("shrink: the run ends with the iteration that had the fault", "[executor][tcp][fault]") {
   // 16 messages an iteration: the fault is in the second timed one, the third of all.
   ExecuteOptions options;
@@ -244,15 +271,56 @@ TEST_CASE("shrink: a second loss ends the run", "[executor][tcp][fault]") {
                                   Catch::EndsWith(": killed by signal 9 (Killed)"));
 }
 
-TEST_CASE("shrink: a job that somebody else has started is refused", "[executor][tcp][fault]") {
+TEST_CASE("rebuild: connections are made anew and everything is sent again",
+          "[executor][tcp][fault]") {
+  const Outcome outcome = run_shrinking(two_by_two(2), {.rank = 1, .policy = FaultPolicy::rebuild});
+  CAPTURE(outcome.error);
+  REQUIRE(outcome.error.empty());
+  const Measurement& m = outcome.measurement;
+  REQUIRE(m.wrong_bytes == 0);
+  REQUIRE(m.fault);
+  REQUIRE(m.fault->policy == FaultPolicy::rebuild);
+  REQUIRE(m.fault->reconnected_s > m.fault->detected_s);
+  REQUIRE(m.fault->recovered_bytes == 4 * kShardBytes);
+}
+
+TEST_CASE("inject: a rank is killed at its time in the first timed iteration",
+          "[executor][tcp][fault]") {
+  const TcpCase c = two_by_two(2);
+  TcpOptions tcp = patient();
+  tcp.policy = FaultPolicy::shrink;
+  tcp.inject = FaultSpec{.rank = Rank(1), .at_s = 0};
+  ExecuteOptions options;
+  options.warmup = 2;
+  options.iterations = 3;
+  const Measurement m = run(c, options, tcp);
+  REQUIRE(m.fault);
+  REQUIRE(m.fault->lost == Rank(1));
+  REQUIRE(m.fault->reason == "killed by signal 9 (Killed)");
+  REQUIRE(m.iterations.size() == 1);
+  REQUIRE(m.wrong_bytes == 0);
+}
+
+TEST_CASE("inject: a time after the end does nothing", "[executor][tcp][fault]") {
+  TcpOptions tcp = patient();
+  tcp.policy = FaultPolicy::shrink;
+  tcp.inject = FaultSpec{.rank = Rank(1), .at_s = 1e6};
+  const Measurement m = run(two_by_two(2), once(), tcp);
+  REQUIRE_FALSE(m.fault);
+  REQUIRE(m.wrong_bytes == 0);
+}
+
+TEST_CASE("inject: what can't be caused is refused", "[executor][tcp][fault]") {
   const TcpCase c = two_by_two(2);
   TcpOptions tcp;
-  tcp.policy = FaultPolicy::shrink;
-  RankEnvironment place;
-  place.ranks = c.schedule.ranks;
-  REQUIRE_THROWS_WITH(
-      execute_tcp_rank(place, c.schedule, c.refit, c.cluster, once(), tcp),
-      "policy shrink needs a launcher that outlives every rank: run it on this machine");
+  tcp.inject = FaultSpec{.rank = Rank(99), .at_s = 0};
+  REQUIRE_THROWS_WITH(run(c, once(), tcp),
+                      Catch::StartsWith("fault: rank 99 does not exist; ranks are 0 to "));
+  tcp.inject = FaultSpec{.rank = Rank(1)};
+  REQUIRE_THROWS_WITH(run(c, once(), tcp), "fault: a run needs the time as seconds from its start");
+  tcp.inject = FaultSpec{.kind = FaultKind::dark, .rank = Rank(1), .at_s = 0};
+  REQUIRE_THROWS_WITH(run(c, once(), tcp),
+                      "fault: this network has no links that could go dark; use --lab");
 }
 
 TEST_CASE("shrink: a run without a fault is as ever", "[executor][tcp][fault]") {

@@ -2,6 +2,8 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -10,6 +12,8 @@
 #include <mutex>
 #include <set>
 #include <thread>
+
+#include <unistd.h>
 
 #include "tests/fakes/fake_cuda_nccl.h"
 
@@ -49,6 +53,7 @@ struct CUevent_st {
 namespace {
 
 constexpr std::size_t kGuardBytes = 256;
+constexpr int kFaultExit = 70;
 constexpr int kFresh = 0xcd, kFreed = 0xdd, kGuard = 0xfd;
 
 struct Block {
@@ -60,6 +65,7 @@ struct World {
   std::mutex mutex;
   std::map<const std::byte*, Block> blocks;
   std::vector<std::string> faults;
+  bool fatal = false;
 
   // Of its own, since work in a stream looks at the blocks while somebody waits for the stream.
   std::mutex streams_mutex;
@@ -72,6 +78,7 @@ World& world() {
 }
 
 std::atomic<int> devices{64}, objects{0}, until_corrupt{-1};
+std::atomic<int> struck_rank{-1}, strike_signal{0}, until_strike{0};
 thread_local int current_device = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 
@@ -207,12 +214,29 @@ std::vector<std::string> take_faults() {
   return std::exchange(world().faults, {});
 }
 
+void end_with_faults() { world().fatal = true; }
+
 void note_fault(const std::string& words) {
   const std::lock_guard lock(world().mutex);
+  if (world().fatal) {
+    std::fprintf(stderr, "stand-in for CUDA and NCCL: %s\n", words.c_str());
+    std::_Exit(kFaultExit);
+  }
   if (world().faults.size() < 20) world().faults.push_back(words);
 }
 
 void corrupt_message(int n) { until_corrupt = n; }
+
+void strike_rank(int rank, int signal, int messages) {
+  struck_rank = rank;
+  strike_signal = signal;
+  until_strike = messages;
+}
+
+void count_message(int receiver) {
+  if (receiver == struck_rank && --until_strike == 0) kill(getpid(), strike_signal);
+}
+
 int live_objects() { return objects; }
 void count_object(int change) { objects += change; }
 
@@ -242,6 +266,10 @@ void pass_message(void* to, const void* from, std::size_t bytes) {
   if (!check_access(to, bytes, 1, "a message") || !check_access(from, bytes, 1, "a message"))
     return;
   std::memcpy(to, from, bytes);
+  arrived(to, bytes);
+}
+
+void arrived(void* to, std::size_t bytes) {
   if (bytes > 1 && until_corrupt >= 0 && until_corrupt.fetch_sub(1) == 0)
     static_cast<unsigned char*>(to)[bytes / 2] ^= 0x10;
 }

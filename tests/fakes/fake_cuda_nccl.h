@@ -12,11 +12,12 @@
 // events. They say nothing about CUDA, NCCL or any time.
 //
 // A stream is a thread with a queue, device memory is host memory with guards, an NCCL communicator
-// joins threads of this process. Strict where the real ones are lenient or would hang:
+// is a TCP connection per pair of ranks, which are threads or processes (fake_club.h). Strict where
+// the real ones are lenient or would hang:
 //   - a group of a non-blocking communicator enters its stream only when the caller polls;
-//   - sends wait for their receive, in order per pair; unequal sizes and a send to oneself without
-//   a
-//     receive are faults;
+//   - sends wait for their receive, in order per pair; unequal sizes are faults, and so is a send
+//     to oneself without a receive;
+//   - a communicator that has met an error shrinks only after it was revoked;
 //   - copies and kernels must stay inside one allocation and be aligned to their access;
 //   - new memory holds 0xcd and freed memory 0xdd.
 namespace refit::fake {
@@ -27,10 +28,16 @@ void set_devices(int count);
 // What was wrong since the last call, in words.
 std::vector<std::string> take_faults();
 void note_fault(const std::string& words);
+// From now on a fault ends the process: for ranks whose faults nobody takes.
+void end_with_faults();
 
 // Flips a bit in the middle of the n-th message of two or more bytes from now (0: the next; those
 // of one byte may carry nothing), between virtual ranks or over NCCL.
 void corrupt_message(int n);
+
+// SIGKILL or SIGSTOP for the process that is this rank of a communicator, once it has received so
+// many messages. Counted in each process.
+void strike_rank(int rank, int signal, int messages);
 
 // Allocations of device and pinned memory, streams, events and communicators that are not released.
 int live_objects();
@@ -44,5 +51,7 @@ bool check_access(const void* at, std::size_t bytes, std::size_t alignment, cons
 // Between the two sources of the stand-ins.
 void count_object(int change);
 void pass_message(void* to, const void* from, std::size_t bytes);
+void arrived(void* to, std::size_t bytes);
+void count_message(int receiver);
 
 }  // namespace refit::fake

@@ -1,55 +1,25 @@
-#include <array>
-#include <chrono>
-#include <condition_variable>
+#include <algorithm>
 #include <cstring>
-#include <deque>
-#include <map>
+#include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <nccl.h>
 
+#include "tests/fakes/fake_club.h"
 #include "tests/fakes/fake_cuda_nccl.h"
 
-namespace {
-
-// All ranks of a communicator.
-struct Club {
-  struct Post {
-    const void* at = nullptr;
-    std::size_t bytes = 0;
-    bool taken = false;
-  };
-  std::mutex mutex;
-  std::condition_variable changed;
-  int ranks = 0, joined = 0;
-  bool aborted = false;
-  std::string fault;
-  std::map<std::pair<int, int>, std::deque<std::shared_ptr<Post>>> posts;  // sender, receiver
-  std::map<int, std::shared_ptr<Club>> children;                           // by count of splits
-};
-
-struct Call {
-  bool sending = false;
-  void* at = nullptr;
-  std::size_t bytes = 0;
-  int peer = 0;
-};
-
-using Id = std::array<char, NCCL_UNIQUE_ID_BYTES>;
-std::mutex clubs_mutex;
-std::map<Id, std::shared_ptr<Club>> clubs;
-int next_id = 1;
-
-}  // namespace
+using refit::fake::Call;
+using refit::fake::Club;
+using refit::fake::note_fault;
 
 struct ncclComm {
   std::shared_ptr<Club> club;
-  int rank = 0;
-  int splits = 0;
-  // What only happens when the caller polls.
-  std::function<void()> waiting;
+  std::uint64_t children = 0;
+  // What only happens when the caller polls; nothing while it is still in progress.
+  std::function<std::optional<ncclResult_t>()> waiting;
 };
 
 namespace {
@@ -65,66 +35,29 @@ struct Group {
 };
 thread_local Group group;
 
-void break_club(Club& club, const std::string& words) {
-  if (club.fault.empty()) club.fault = words;
-  club.changed.notify_all();
+ncclResult_t result_of(Club::State state) {
+  switch (state) {
+    case Club::State::starting:
+      return ncclInProgress;
+    case Club::State::ready:
+    case Club::State::revoked:
+      return ncclSuccess;
+    case Club::State::wrong:
+      return ncclInternalError;
+    default:
+      return ncclRemoteError;
+  }
 }
 
-// A safety net, far beyond any wait of a test that is right.
-constexpr auto kPatience = std::chrono::seconds(60);
-
-// Runs in the stream.
-void run_calls(const std::shared_ptr<Club>& club, int rank, const std::vector<Call>& calls) {
-  std::unique_lock lock(club->mutex);
-  const auto wait = [&](const char* what, int peer, const auto& condition) {
-    const bool came = club->changed.wait_for(
-        lock, kPatience, [&] { return condition() || club->aborted || !club->fault.empty(); });
-    if (!came) {
-      const std::string words = "rank " + std::to_string(rank) + what + std::to_string(peer);
-      refit::fake::note_fault(words);
-      break_club(*club, words);
-    }
-    return !club->aborted && club->fault.empty();
-  };
-  std::vector<std::pair<int, std::shared_ptr<Club::Post>>> mine;
-  for (const Call& call : calls) {
-    if (!call.sending) continue;
-    mine.emplace_back(call.peer,
-                      std::make_shared<Club::Post>(Club::Post{call.at, call.bytes, false}));
-    club->posts[{rank, call.peer}].push_back(mine.back().second);
-  }
-  club->changed.notify_all();
-  for (const Call& call : calls) {
-    if (call.sending) continue;
-    auto& queue = club->posts[{call.peer, rank}];
-    if (!wait(" waits in vain to receive from rank ", call.peer, [&] { return !queue.empty(); }))
-      return;
-    const auto post = queue.front();
-    queue.pop_front();
-    if (post->bytes != call.bytes) {
-      const std::string words = "rank " + std::to_string(call.peer) + " sends " +
-                                std::to_string(post->bytes) + " bytes where rank " +
-                                std::to_string(rank) + " expects " + std::to_string(call.bytes);
-      refit::fake::note_fault(words);
-      break_club(*club, words);
-      return;
-    }
-    refit::fake::pass_message(call.at, post->at, call.bytes);
-    post->taken = true;
-    club->changed.notify_all();
-  }
-  for (const auto& [peer, post] : mine) {
-    if (!wait(" waits in vain for its send to rank ", peer, [&] { return post->taken; })) return;
-  }
+ncclResult_t misuse(const char* words, ncclResult_t result = ncclInvalidUsage) {
+  note_fault(words);
+  return result;
 }
 
 ncclResult_t add_call(const Call& call, ncclDataType_t type, ncclComm_t communicator,
                       cudaStream_t stream) {
-  if (group.depth == 0) {
-    refit::fake::note_fault("a send or receive outside a group");
-    return ncclInvalidUsage;
-  }
-  if (type != ncclUint8 || call.peer < 0 || call.peer >= communicator->club->ranks)
+  if (group.depth == 0) return misuse("a send or receive outside a group");
+  if (type != ncclUint8 || call.peer < 0 || call.peer >= communicator->club->ranks())
     return ncclInvalidArgument;
   for (Group::Part& part : group.parts) {
     if (part.communicator != communicator || part.stream != stream) continue;
@@ -135,23 +68,34 @@ ncclResult_t add_call(const Call& call, ncclDataType_t type, ncclComm_t communic
   return ncclSuccess;
 }
 
-ncclComm* join(const std::shared_ptr<Club>& club, int ranks, int rank) {
+bool is_non_blocking(const ncclConfig_t* config) {
+  return config != nullptr && config->blocking == 0;
+}
+
+ncclComm* make(std::shared_ptr<Club> club) {
   refit::fake::count_object(1);
-  {
-    const std::lock_guard lock(club->mutex);
-    club->ranks = ranks;
-    ++club->joined;
-  }
-  club->changed.notify_all();
   auto* communicator = new ncclComm;
-  communicator->club = club;
-  communicator->rank = rank;
+  communicator->club = std::move(club);
   return communicator;
 }
 
 void leave(ncclComm_t communicator) {
   delete communicator;
   refit::fake::count_object(-1);
+}
+
+// The child is there, and its handle may be read, when the parent's polling says so.
+ncclResult_t make_child(ncclComm_t parent, const std::vector<int>& members, ncclComm_t* child) {
+  const std::uint64_t name = (parent->club->name() * 1000003 + ++parent->children) & ~(1ull << 63);
+  auto club = std::make_shared<Club>(*parent->club, name, members);
+  *child = nullptr;
+  parent->waiting = [club = std::move(club), child]() -> std::optional<ncclResult_t> {
+    const ncclResult_t result = result_of(club->state());
+    if (result == ncclInProgress) return std::nullopt;
+    if (result == ncclSuccess) *child = make(club);
+    return result;
+  };
+  return ncclInProgress;
 }
 
 }  // namespace
@@ -170,67 +114,88 @@ const char* ncclGetErrorString(ncclResult_t result) {
 
 const char* ncclGetLastError(ncclComm_t communicator) {
   static thread_local std::string words;
-  words.clear();
-  if (communicator != nullptr) {
-    const std::lock_guard lock(communicator->club->mutex);
-    words = communicator->club->fault;
-  }
+  words = communicator == nullptr ? "" : communicator->club->words();
   return words.c_str();
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  const std::lock_guard lock(clubs_mutex);
+  const refit::fake::Root root = refit::fake::open_root();
+  static_assert(sizeof root <= sizeof id->internal);
   std::memset(id->internal, 0, sizeof id->internal);
-  std::memcpy(id->internal, &next_id, sizeof next_id);
-  ++next_id;
+  std::memcpy(id->internal, &root, sizeof root);
   return ncclSuccess;
 }
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int ranks, ncclUniqueId id, int rank,
                                     ncclConfig_t* config) {
-  if (config == nullptr || config->blocking != 0) {
-    refit::fake::note_fault("a blocking communicator");
-    return ncclInvalidArgument;
-  }
-  Id key;
-  std::memcpy(key.data(), id.internal, key.size());
-  std::shared_ptr<Club> club;
-  {
-    const std::lock_guard lock(clubs_mutex);
-    auto& entry = clubs[key];
-    if (entry == nullptr) entry = std::make_shared<Club>();
-    club = entry;
-  }
-  *communicator = join(club, ranks, rank);
+  if (!is_non_blocking(config)) return misuse("a blocking communicator", ncclInvalidArgument);
+  refit::fake::Root root;
+  std::memcpy(&root, id.internal, sizeof root);
+  *communicator = make(std::make_shared<Club>(root.place, root.name, ranks, rank));
   return ncclInProgress;
 }
 
 ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t* child,
                            ncclConfig_t* config) {
-  if (color != 0 || config == nullptr || config->blocking != 0) return ncclInvalidArgument;
-  std::shared_ptr<Club> club;
-  {
-    const std::lock_guard lock(parent->club->mutex);
-    auto& entry = parent->club->children[parent->splits++];
-    if (entry == nullptr) entry = std::make_shared<Club>();
-    club = entry;
-  }
-  parent->waiting = [=, ranks = parent->club->ranks] { *child = join(club, ranks, key); };
+  if (color != 0 || key != parent->club->rank() || !is_non_blocking(config))
+    return ncclInvalidArgument;
+  std::vector<int> members;
+  for (int r = 0; r < parent->club->ranks(); ++r) members.push_back(r);
+  return make_child(parent, members, child);
+}
+
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 3)
+// Like NCCL 2.28.9, it refuses a communicator that has met an error, unless that was revoked.
+ncclResult_t ncclCommShrink(ncclComm_t parent, int* excluded, int count, ncclComm_t* child,
+                            ncclConfig_t* config, int flags) {
+  Club& club = *parent->club;
+  if (count <= 0 || !is_non_blocking(config)) return ncclInvalidArgument;
+  if (parent->waiting)
+    return misuse("a shrink before the last call was polled", ncclInvalidArgument);
+  const std::vector<int> lost(excluded, excluded + count);
+  std::vector<int> members;
+  for (int r = 0; r < club.ranks(); ++r)
+    if (std::ranges::find(lost, r) == lost.end()) members.push_back(r);
+  if (std::ranges::find(members, club.rank()) == members.end())
+    return misuse("a rank shrinks itself away", ncclInvalidArgument);
+  const Club::State state = club.state();
+  if (state != Club::State::ready && state != Club::State::revoked) return result_of(state);
+  if (state == Club::State::ready && (flags & NCCL_SHRINK_ABORT)) club.stop(Club::State::revoked);
+  return make_child(parent, members, child);
+}
+
+#endif
+
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
+ncclResult_t ncclCommRevoke(ncclComm_t communicator, int flags) {
+  if (flags != NCCL_REVOKE_DEFAULT || communicator->club->state() == Club::State::revoked)
+    return ncclInvalidArgument;
+  // What the caller has not polled is among what is stopped.
+  communicator->waiting = [] { return std::optional(ncclSuccess); };
+  communicator->club->stop(Club::State::revoked);
   return ncclInProgress;
 }
 
+#endif
+
 ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* state) {
-  if (communicator->waiting) std::exchange(communicator->waiting, nullptr)();
-  Club& club = *communicator->club;
-  const std::lock_guard lock(club.mutex);
-  *state = club.aborted               ? ncclRemoteError
-           : !club.fault.empty()      ? ncclInternalError
-           : club.joined < club.ranks ? ncclInProgress
-                                      : ncclSuccess;
+  *state = result_of(communicator->club->state());
+  if (!communicator->waiting || *state == ncclInProgress) return ncclSuccess;
+  const auto result = communicator->waiting();
+  if (!result) {
+    if (*state == ncclSuccess) *state = ncclInProgress;
+    return ncclSuccess;
+  }
+  communicator->waiting = nullptr;
+  if (*state == ncclSuccess) *state = *result;
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclInProgress; }
+ncclResult_t ncclCommFinalize(ncclComm_t communicator) {
+  if (communicator->club->state() == Club::State::revoked)
+    return misuse("a revoked communicator is finalized", ncclInvalidArgument);
+  return ncclInProgress;
+}
 
 ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
   leave(communicator);
@@ -238,11 +203,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t communicator) {
-  {
-    const std::lock_guard lock(communicator->club->mutex);
-    communicator->club->aborted = true;
-  }
-  communicator->club->changed.notify_all();
+  communicator->waiting = nullptr;  // with it a child that is on its way
+  communicator->club->stop(Club::State::aborted);
   leave(communicator);
   return ncclSuccess;
 }
@@ -269,15 +231,16 @@ ncclResult_t ncclGroupEnd() {
     ncclComm* communicator = part.communicator;
     int to_self = 0;
     for (const Call& call : part.calls) {
-      if (call.peer == communicator->rank) to_self += call.sending ? 1 : -1;
+      if (call.peer == communicator->club->rank()) to_self += call.sending ? 1 : -1;
     }
-    if (to_self != 0) {
-      refit::fake::note_fault("sends and receives of a rank to itself do not match in a group");
-      return ncclInvalidUsage;
-    }
-    if (communicator->waiting) refit::fake::note_fault("a group before the last call was polled");
-    communicator->waiting = [part, club = communicator->club, rank = communicator->rank] {
-      refit::fake::enqueue(part.stream, [=] { run_calls(club, rank, part.calls); });
+    if (to_self != 0)
+      return misuse("sends and receives of a rank to itself do not match in a group");
+    if (communicator->waiting) note_fault("a group before the last call was polled");
+    if (communicator->club->state() == Club::State::revoked)
+      return misuse("a group of a revoked communicator");
+    communicator->waiting = [part, club = communicator->club] {
+      refit::fake::enqueue(part.stream, [=] { club->run(part.calls); });
+      return std::optional(ncclSuccess);
     };
   }
   return ncclInProgress;

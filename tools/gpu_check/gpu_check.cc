@@ -206,7 +206,7 @@ std::int64_t check_scenarios(const Arguments& arguments) {
 
 std::int64_t check_nccl(std::int64_t bytes) {
   const double begin_s = steady_clock_s();
-  NcclWire wire(Rank(0), 1, 2, NcclWire::make_id());
+  NcclWire wire(Rank(0), {Rank(0)}, 2, NcclWire::make_id());
   const double init_s = steady_clock_s() - begin_s;
   DeviceMemory memory;
   Stream stream;

@@ -1,0 +1,243 @@
+#include "executor/cuda/nccl_rank.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "executor/cuda/device_memory.h"
+#include "executor/cuda/gpu_environment.h"
+#include "executor/cuda/nccl_wire.h"
+#include "executor/detail/frame.h"
+
+namespace refit {
+namespace {
+
+using detail::put;
+using detail::put_text;
+using detail::take;
+using detail::take_text;
+
+enum class Submitted : std::uint32_t { iteration, environment };
+
+struct OpSpan {
+  OpId op;
+  std::int32_t zero = 0;
+  Span span;
+};
+
+void use_gpu(Rank self, int device) {
+  const int devices = require_gpus();
+  if (device < 0 || device >= devices) {
+    throw Error(
+        ErrorCode::environment,
+        fmt::format("rank {} wants GPU {} and there are {}; start as many ranks per machine "
+                    "as it has GPUs",
+                    self.value, device, devices));
+  }
+  cuda_check(cudaSetDevice(device), "cudaSetDevice");
+}
+
+std::vector<Rank> all_ranks(int count) {
+  std::vector<Rank> ranks;
+  for (int r = 0; r < count; ++r) ranks.push_back(Rank(r));
+  return ranks;
+}
+
+void sleep_until(double steady_s) {
+  std::this_thread::sleep_until(std::chrono::steady_clock::time_point(
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+          std::chrono::duration<double>(steady_s))));
+}
+
+class NcclRank {
+ public:
+  NcclRank(const RunContext& context, const CudaOptions& options, const NcclSeat& seat,
+           RankControl& control)
+      : context_(context),
+        options_(options),
+        seat_(seat),
+        control_(control),
+        program_(rank_program(context.schedule, context.moves, control.rank())),
+        memory_(context.refit, context.schedule, control.rank(), space_) {}
+
+  void run() {
+    try {
+      connect();
+      for (int i = 0; i < options_.run.warmup + options_.run.iterations; ++i) run_once(i);
+      if (control_.rank() == Rank(0)) submit_environment();
+      // Nobody leaves while another still talks to it.
+      control_.barrier();
+    } catch (const std::exception& error) {
+      if (transport_) control_.note(transport_->report());
+      if (!wire_ || wire_->is_broken()) await_cause();
+      // Before anything is freed: kernels that wait for a peer would hold the device.
+      if (wire_) wire_->abort(error.what());
+      throw;
+    }
+  }
+
+ private:
+  void connect() {
+    const Rank self = control_.rank();
+    const std::string id =
+        control_.all_gather(self == Rank(0) ? NcclWire::make_id() : std::string()).front();
+    wire_.emplace(self, all_ranks(context_.schedule.ranks), std::max(context_.schedule.lanes, 1),
+                  id, NcclWireOptions{options_.timeout_s, [this] { look(); }});
+    const auto levels = move_levels(context_.schedule, context_.moves);
+    transport_.emplace(context_.moves, waves_of(context_.schedule, context_.moves, levels, self),
+                       self, *wire_, WaveOptions{options_.piece_bytes, options_.timeout_s});
+  }
+
+  // A look at the control connection costs a system call, and waits turn much faster than that.
+  void look() {
+    control_.turned();
+    const double now = steady_clock_s();
+    if (now < next_look_s_) return;
+    next_look_s_ = now + control_.tick_s() / 10;
+    control_.check();
+  }
+
+  // NCCL knows that some peer is gone, seldom which one; the control connection is about to know.
+  void await_cause() {
+    const double end = steady_clock_s() + 2 * control_.options().timeout_s;
+    try {
+      while (steady_clock_s() < end) {
+        control_.turned();
+        control_.check();
+        detail::wait_readable(control_.fd(), control_.tick_s());
+      }
+    } catch (const Error&) {  // it knows
+    }
+  }
+
+  void run_once(int i) {
+    // Every iteration has content of its own.
+    const std::uint64_t seed = options_.run.seed * 1000003 + static_cast<std::uint64_t>(i);
+    control_.enter(RankPhase::preparing);
+    memory_.prepare(seed);
+    transport_->begin();
+    const double start = control_.barrier();
+    if (seat_.one_host) sleep_until(start);
+    const double zero = seat_.one_host ? start : steady_clock_s();
+    control_.enter(RankPhase::moving);
+    memory_.copy_owned();
+    Timeline timeline = run_rank(context_, program_, memory_, *transport_, zero);
+    const double seconds = steady_clock_s() - zero;
+    control_.barrier();  // a rank that checks may slow down those that still move
+    control_.enter(RankPhase::checking);
+    std::vector<WrongByte> examples;
+    const std::int64_t wrong = options_.run.check ? memory_.count_wrong(seed, examples) : 0;
+
+    std::string out;
+    put(out, Submitted::iteration);
+    put(out, static_cast<std::int32_t>(i));
+    put(out, seconds);
+    put(out, wrong);
+    put(out, transport_->take_times());
+    put(out, static_cast<std::uint32_t>(examples.size()));
+    for (const WrongByte& example : examples) {
+      put_text(out, example.tensor);
+      put(out, example.element);
+    }
+    use_device_times(context_.schedule, transport_->take_op_times(zero), timeline);
+    if (i + 1 == options_.run.warmup + options_.run.iterations) {
+      for (std::size_t op = 0; op < timeline.size(); ++op) {
+        if (timeline[op] == Span{}) continue;
+        put(out, OpSpan{OpId(static_cast<std::int64_t>(op)), 0, timeline[op]});
+      }
+    }
+    control_.submit(out);
+  }
+
+  void submit_environment() {
+    Facts facts = machine_environment();
+    for (auto& fact : gpu_facts(seat_.device)) facts.push_back(std::move(fact));
+    facts.emplace_back("nccl", nccl_version());
+    for (auto& fact : nic_facts()) facts.push_back(std::move(fact));
+    std::string out;
+    put(out, Submitted::environment);
+    for (const auto& [key, value] : facts) {
+      put_text(out, key);
+      put_text(out, value);
+    }
+    control_.submit(out);
+  }
+
+  const RunContext& context_;
+  const CudaOptions& options_;
+  const NcclSeat& seat_;
+  RankControl& control_;
+  RankProgram program_;
+  DeviceMemory space_;
+  RankMemory memory_;
+  std::optional<NcclWire> wire_;
+  std::optional<WaveTransport> transport_;
+  double next_look_s_ = 0;
+};
+
+}  // namespace
+
+void run_nccl_rank(const RunContext& context, const CudaOptions& options, const NcclSeat& seat,
+                   RankControl& control) {
+  control.enter(RankPhase::preparing);
+  use_gpu(control.rank(), seat.device);
+  NcclRank(context, options, seat, control).run();
+}
+
+NcclResults::NcclResults(const RunContext& context, const CudaOptions& options)
+    : options_(options), times_(static_cast<std::size_t>(context.schedule.ranks)) {
+  result_.transport = "nccl";
+  result_.ranks = context.schedule.ranks;
+  result_.largest_rank_bytes = largest_rank_bytes(context.moves, context.schedule.ranks);
+  result_.iterations.resize(static_cast<std::size_t>(std::max(0, options.run.iterations)));
+  result_.timeline.resize(context.schedule.ops.size());
+}
+
+void NcclResults::add(Rank rank, std::string_view in) {
+  if (take<Submitted>(in) == Submitted::iteration) return add_iteration(rank, in);
+  while (!in.empty()) {
+    std::string key = take_text(in);
+    result_.environment.emplace_back(std::move(key), take_text(in));
+  }
+}
+
+void NcclResults::add_iteration(Rank rank, std::string_view in) {
+  const auto i = take<std::int32_t>(in) - options_.run.warmup;
+  const auto seconds = take<double>(in);
+  const auto wrong = take<std::int64_t>(in);
+  times_.at(rank.index()) = take<WaveTimes>(in);
+  result_.wrong_bytes += wrong;
+  for (auto n = take<std::uint32_t>(in); n > 0; --n) {
+    WrongByte example;
+    example.rank = rank;
+    example.tensor = take_text(in);
+    example.element = take<std::int64_t>(in);
+    if (result_.wrong_examples.size() < kMostExamples) result_.wrong_examples.push_back(example);
+  }
+  Timeline of_rank(result_.timeline.size());
+  while (!in.empty()) {
+    const auto entry = take<OpSpan>(in);
+    if (entry.op.value < 0 || entry.op.index() >= of_rank.size())
+      throw Error(ErrorCode::environment, "a rank has timed an op that is not in the schedule");
+    of_rank[entry.op.index()] = entry.span;
+  }
+  merge_timeline(of_rank, result_.timeline);
+  if (i < 0) return;  // warm-up
+  if (static_cast<std::size_t>(i) >= result_.iterations.size())
+    throw Error(ErrorCode::environment, "a rank has run an iteration that nobody asked for");
+  Iteration& iteration = result_.iterations[static_cast<std::size_t>(i)];
+  iteration.wrong_bytes += wrong;
+  if (seconds <= iteration.seconds) return;
+  iteration.seconds = seconds;
+  iteration.slowest = rank;
+}
+
+Measurement NcclResults::finish() {
+  for (auto& fact : wave_facts(busiest(times_))) result_.environment.push_back(std::move(fact));
+  return std::move(result_);
+}
+
+}  // namespace refit
