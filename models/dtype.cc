@@ -27,6 +27,7 @@ constexpr Row kRows[] = {
     {Dtype::f64, 8, "f64", {"float64", "fp64", "double"}},
     {Dtype::f8_e4m3, 1, "f8_e4m3", {"float8_e4m3fn", "float8_e4m3", "f8_e4m3fn", "fp8_e4m3"}},
     {Dtype::f8_e5m2, 1, "f8_e5m2", {"float8_e5m2", "fp8_e5m2"}},
+    {Dtype::f8_e8m0, 1, "f8_e8m0", {"float8_e8m0fnu"}},
     {Dtype::u8, 1, "u8", {"uint8"}},
     {Dtype::i8, 1, "i8", {"int8"}},
     {Dtype::i16, 2, "i16", {"int16", "short"}},

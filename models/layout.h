@@ -12,7 +12,9 @@ namespace refit {
 // How a dim of some length is divided among n coordinates of a mesh axis.
 class Split {
  public:
-  static Split chunk();     // torch.chunk and DTensor: ceil(length/n) each, the last short or empty
+  // torch.chunk and DTensor: ceil(length/n) each, the last short or empty. With a unit, whole units
+  // of rows are dealt out so, and the last of them may be short.
+  static Split chunk(std::int64_t unit = 1);
   static Split balanced();  // the first length % n pieces get one more
   static Split even();      // length % n must be 0
   // Even after padding the dim at its end to `total` rows; padding is nobody's and is never sent.
@@ -35,7 +37,7 @@ class Split {
  private:
   enum class Kind { chunk, balanced, even, padded, blocks, shared, table };
   Kind kind_ = Kind::chunk;
-  std::int64_t number_ = 0;
+  std::int64_t number_ = 1;
   std::vector<std::int64_t> lengths_;
   std::vector<IntervalSet> table_;
 };

@@ -1,11 +1,13 @@
-#include <numeric>
+#include "models/megatron.h"
+
+#include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "base/check.h"
 #include "base/error.h"
-#include "models/parallelism.h"
+#include "models/megatron_grids.h"
+#include "models/megatron_stages.h"
+#include "models/nearest_fit.h"
 
 namespace refit {
 namespace {
@@ -16,20 +18,27 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-void check_degree(const char* key, int degree, int gpus) {
-  if (degree < 1) refuse(fmt::format("{}: {} is not a degree; use 1 or more", key, degree));
-  if (gpus % degree != 0) {
-    std::vector<int> divisors;
-    for (int d = 1; d <= gpus && divisors.size() < 16; ++d) {
-      if (gpus % d == 0) divisors.push_back(d);
-    }
-    refuse(fmt::format("{}: {} does not divide {} ranks; use one of {}", key, degree, gpus,
-                       fmt::join(divisors, ", ")));
-  }
+std::int64_t fused_qkv_rows(const HeadGroups& heads) {
+  const std::int64_t in_group = (heads.gated ? 2 : 1) * (heads.q_heads / heads.kv_heads) + 2;
+  return heads.kv_heads * in_group * heads.head_dim;
 }
 
-void check_stage_size(const char* key, int layers) {
-  if (layers < 0) refuse(fmt::format("{}: {} is no number of layers; use 0 or more", key, layers));
+// Megatron shares out whole heads of recurrent layers, and whole groups of them.
+void check_recurrent_heads(const ModelSpec& model, int tensor) {
+  const LinearHeads& heads = model.linear_heads;
+  const std::pair<int, const char*> counts[] = {{heads.heads, "heads of recurrent layers"},
+                                                {heads.key_heads, "key heads of delta nets"},
+                                                {heads.mamba_groups, "groups of Mamba heads"}};
+  const auto fits = [&](int n) {
+    return heads_fit(model.heads, n) &&
+           std::all_of(std::begin(counts), std::end(counts),
+                       [&](const auto& c) { return c.first % n == 0; });
+  };
+  for (const auto& [count, what] : counts) {
+    if (count % tensor == 0) continue;
+    refuse(fmt::format("tensor: {} does not divide the {} {}; use {}", tensor, count, what,
+                       nearest_fit(tensor, heads.heads, fits)));
+  }
 }
 
 class Megatron : public Parallelism {
@@ -37,97 +46,109 @@ class Megatron : public Parallelism {
   Megatron(const ModelSpec& model, const MegatronOptions& options)
       : options_(options),
         heads_(model.heads),
-        stage_layers_(megatron_stage_layers(model.layers, options)),
-        dense_(Rank{}, {}),
-        expert_(Rank{}, {}) {
-    const int etp = options.expert_tensor.value_or(options.tensor);
-    check_degree("tensor", options.tensor, options.gpus);
-    check_degree("pipeline", options.pipeline, options.gpus);
-    const int stage = options.gpus / options.pipeline;
-    check_product("tensor x context", options.tensor, options.context, stage);
-    if (model.experts > 0) check_product("expert x expert_tensor", options.expert, etp, stage);
+        stages_(megatron_stages(model, options)),
+        grids_(megatron_grids(model, options)),
+        expert_tensor_hint_(refit::expert_tensor_hint(model, options)) {
     check_heads(model.heads, options.tensor);
+    check_recurrent_heads(model, options.tensor);
     if (model.experts > 0 && model.experts % options.expert != 0) {
-      refuse(fmt::format("expert: {} does not divide {} experts; Megatron needs equal shares",
-                         options.expert, model.experts));
-    }
-    dense_ = Mesh::row_major(options.first, {{"pp", options.pipeline},
-                                             {"dp", stage / (options.tensor * options.context)},
-                                             {"cp", options.context},
-                                             {"tp", options.tensor}});
-    const int expert_ranks = model.experts > 0 ? options.expert * etp : 1;
-    expert_ = Mesh::row_major(options.first, {{"pp", options.pipeline},
-                                              {"edp", stage / expert_ranks},
-                                              {"ep", model.experts > 0 ? options.expert : 1},
-                                              {"etp", model.experts > 0 ? etp : 1}});
-    int layer = 0;
-    for (std::size_t s = 0; s < stage_layers_.size(); ++s) {
-      for (int i = 0; i < stage_layers_[s]; ++i, ++layer)
-        stage_of_layer_.push_back(static_cast<int>(s));
+      const int sharers =
+          grids_.experts.size() / options.pipeline / options.expert_tensor.value_or(options.tensor);
+      const auto fits = [&](int n) { return model.experts % n == 0 && sharers % n == 0; };
+      refuse(
+          fmt::format("expert: {} does not divide {} experts; Megatron needs equal shares, use {}",
+                      options.expert, model.experts, nearest_fit(options.expert, sharers, fits)));
     }
   }
 
   int gpus() const override { return options_.gpus; }
   int stages() const override { return options_.pipeline; }
-  const std::vector<int>& stage_layers() const override { return stage_layers_; }
+  const std::vector<int>& stage_layers() const override { return stages_.layers; }
 
   int stage_of(const TensorSpec& tensor) const override {
-    if (tensor.mtp) return options_.pipeline - 1;
-    if (tensor.layer) return stage_of_layer_.at(static_cast<std::size_t>(*tensor.layer));
-    return tensor.role == Role::embedding ? 0 : options_.pipeline - 1;
+    if (tensor.mtp) return stages_.mtp;
+    if (tensor.layer) return stages_.stage_of_layer.at(static_cast<std::size_t>(*tensor.layer));
+    if (tensor.role == Role::embedding) return 0;
+    // Part of the last layer in Megatron, though a checkpoint lists it behind all layers.
+    if (tensor.part == "output_residual") return stages_.stage_of_layer.back();
+    return tensor.role == Role::norm ? stages_.final_norm : options_.pipeline - 1;
   }
 
   Layout layout(const TensorSpec& tensor, int stage, int members) const override {
-    const bool expert = on_expert_grid(tensor);
-    const Mesh mesh = (expert ? expert_ : dense_).slice("pp", stage);
+    const Mesh mesh = (on_expert_grid(tensor) ? grids_.experts : grids_.dense).slice("pp", stage);
+    const int ranks = mesh.axes()[kTensorAxis].size;
     std::vector<std::int64_t> shape{members};
     std::vector<Placement> placements(3);  // dp, cp, tp or edp, ep, etp
-    try {
-      for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
-        const TensorDim& dim = tensor.dims[d];
-        shape.push_back(dim.size);
-        const int at = static_cast<int>(d) + 1;
-        if (dim.axis == Axis::expert) {
-          placements[1] = shard(at, Split::even());
-        } else if (dim.axis != Axis::none) {
-          placements[2] = shard(at, tensor_split(tensor, dim));
-        }
+    for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
+      const TensorDim& dim = tensor.dims[d];
+      shape.push_back(dim.size);
+      const int at = static_cast<int>(d) + 1;
+      if (dim.axis == Axis::expert) {
+        placements[kExpertAxis] = shard(at, Split::even());
+      } else if (is_cut(tensor, d)) {
+        check_rows(tensor, dim, ranks);
+        placements[kTensorAxis] = shard(at, tensor_split(tensor, dim));
       }
-      // A column-parallel matrix here, which generation engines mostly replicate: so no axis of its
-      // own.
-      if (tensor.part == "mtp_proj") placements[2] = shard(1, Split::even());
-      return Layout(std::move(shape), mesh, std::move(placements));
-    } catch (const Error& error) {
-      refuse(fmt::format("{}: {} can't be cut by {} ranks: {}", expert ? "expert_tensor" : "tensor",
-                         tensor.name, mesh.axes()[2].size, error.what()));
     }
+    return Layout(std::move(shape), mesh, std::move(placements));
   }
 
  private:
-  void check_product(const char* key, int a, int b, int stage) const {
-    const std::int64_t product = std::int64_t{a} * b;
-    if (a < 1 || b < 1 || stage % product != 0) {
-      refuse(fmt::format(
-          "{}: {} ranks do not divide the {} ranks of a pipeline stage ({} ranks / pipeline {})",
-          key, product, stage, options_.gpus, options_.pipeline));
-    }
+  // Of a grid without pp.
+  static constexpr std::size_t kExpertAxis = 1, kTensorAxis = 2;
+
+  static bool is_cut(const TensorSpec& tensor, std::size_t d) {
+    // A column-parallel matrix here, which generation engines mostly replicate: so no axis of its
+    // own.
+    if (tensor.part == "mtp_proj") return d == 0;
+    return tensor.dims[d].axis != Axis::none && tensor.dims[d].axis != Axis::expert;
+  }
+
+  // Whether these are rows of the fused matrix of softmax attention.
+  bool in_fused_qkv(const TensorSpec& tensor) const {
+    const bool qkv =
+        tensor.part == "q" || tensor.part == "k" || tensor.part == "v" || tensor.part == "qkv";
+    return qkv && heads_.kv_heads > 0 && tensor.role == Role::attention;
+  }
+
+  bool is_padded(const TensorDim& dim) const {
+    return dim.axis == Axis::vocab && options_.vocab_divisible_by;
+  }
+
+  void check_rows(const TensorSpec& tensor, const TensorDim& dim, int ranks) const {
+    if (is_padded(dim)) return;
+    std::vector<std::int64_t> parts = dim.blocks;
+    if (parts.empty()) parts.push_back(dim.size);
+    const bool fused = in_fused_qkv(tensor) && heads_.kv_heads % ranks != 0;
+    if (fused) parts = {fused_qkv_rows(heads_)};
+    const auto share = [&](int n) {
+      return std::all_of(parts.begin(), parts.end(), [&](auto rows) { return rows % n == 0; });
+    };
+    if (share(ranks)) return;
+    const auto odd = std::find_if(parts.begin(), parts.end(), [&](auto p) { return p % ranks; });
+    const bool expert = on_expert_grid(tensor);
+    const int stage = options_.gpus / options_.pipeline;
+    const auto fits = [&](int n) {
+      return share(n) && stage % n == 0 && (expert || heads_fit(heads_, n));
+    };
+    refuse(fmt::format("{}: {} can't be cut by {} ranks: {} rows{} do not divide evenly; use {}{}",
+                       expert ? "expert_tensor" : "tensor", tensor.name, ranks, *odd,
+                       fused ? " of the fused QKV matrix" : "", nearest_fit(ranks, stage, fits),
+                       expert ? expert_tensor_hint_ : ""));
   }
 
   Split tensor_split(const TensorSpec& tensor, const TensorDim& dim) const {
-    if (dim.axis == Axis::vocab) {
-      return Split::padded(round_up(dim.size, options_.vocab_divisible_by * options_.tensor));
+    if (is_padded(dim)) {
+      return Split::padded(round_up(dim.size, *options_.vocab_divisible_by * options_.tensor));
     }
-    const bool in_fused_qkv =
-        tensor.part == "q" || tensor.part == "k" || tensor.part == "v" || tensor.part == "qkv";
-    if (in_fused_qkv && heads_.kv_heads > 0 && tensor.role == Role::attention)
+    if (in_fused_qkv(tensor) && heads_.kv_heads % options_.tensor != 0) {
       return qkv_split(tensor, dim);
+    }
     return dim.blocks.empty() ? Split::even() : Split::blocks(dim.blocks);
   }
 
+  // Fewer KV groups than ranks: the fused matrix is cut inside groups.
   Split qkv_split(const TensorSpec& tensor, const TensorDim& dim) const {
-    if (heads_.kv_heads % options_.tensor == 0) {
-      return dim.blocks.empty() ? Split::even() : Split::blocks(dim.blocks);
-    }
     std::vector<IntervalSet> pieces;
     for (int t = 0; t < options_.tensor; ++t) {
       const QkvRows rows = megatron_qkv_rows(heads_, options_.tensor, t);
@@ -142,71 +163,26 @@ class Megatron : public Parallelism {
 
   MegatronOptions options_;
   HeadGroups heads_;
-  std::vector<int> stage_layers_;
-  std::vector<int> stage_of_layer_;
-  Mesh dense_;
-  Mesh expert_;
+  MegatronStages stages_;
+  MegatronGrids grids_;
+  std::string expert_tensor_hint_;
 };
 
 }  // namespace
 
-std::vector<int> megatron_stage_layers(int layers, const MegatronOptions& options) {
-  const int stages = options.pipeline;
-  if (stages < 1) refuse(fmt::format("pipeline: {} is not a degree; use 1 or more", stages));
-  if (!options.stage_layers.empty()) {
-    if (options.first_stage_layers || options.last_stage_layers) {
-      refuse(
-          "stage_layers: every stage is written out; leave out first_stage_layers and "
-          "last_stage_layers");
-    }
-    for (const int size : options.stage_layers) check_stage_size("stage_layers", size);
-    const std::int64_t sum =
-        std::accumulate(options.stage_layers.begin(), options.stage_layers.end(), std::int64_t{0});
-    if (static_cast<int>(options.stage_layers.size()) != stages || sum != layers) {
-      refuse(fmt::format(
-          "stage_layers: {} stages with {} layers are written out, but pipeline is {} and the "
-          "model has {} layers",
-          options.stage_layers.size(), sum, stages, layers));
-    }
-    return options.stage_layers;
-  }
-  const int first = options.first_stage_layers.value_or(0);
-  const int last = options.last_stage_layers.value_or(0);
-  check_stage_size("first_stage_layers", first);
-  check_stage_size("last_stage_layers", last);
-  const int fixed = (options.first_stage_layers ? 1 : 0) + (options.last_stage_layers ? 1 : 0);
-  const int middle = stages - fixed;
-  const std::int64_t rest = std::int64_t{layers} - first - last;
-  if (middle < 0 || rest < 0) {
-    refuse(fmt::format(
-        "pipeline: {} layers over {} stages can't have {} in the first and {} in the last; "
-        "set only what fits",
-        layers, stages, first, last));
-  }
-  if ((middle == 0 && rest != 0) || (middle > 0 && rest % middle != 0)) {
-    refuse(
-        fmt::format("pipeline: {} layers{} do not divide evenly over {} stages; set "
-                    "first_stage_layers and last_stage_layers so that the rest does",
-                    rest, fixed > 0 ? " that are left for the middle" : "", middle));
-  }
-  std::vector<int> sizes;
-  if (options.first_stage_layers) sizes.push_back(first);
-  for (int s = 0; s < middle; ++s) sizes.push_back(static_cast<int>(rest / middle));
-  if (options.last_stage_layers) sizes.push_back(last);
-  return sizes;
-}
-
 QkvRows megatron_qkv_rows(const HeadGroups& heads, int tensor, int tensor_rank) {
-  const std::int64_t d = heads.head_dim;
-  const int per_group = heads.q_heads / heads.kv_heads;
-  const std::int64_t group_rows = ((heads.gated ? 2 : 1) * per_group + 2) * d;
-  const std::int64_t total = heads.kv_heads * group_rows;
+  const std::int64_t total = fused_qkv_rows(heads);
   if (total % tensor != 0) {
     refuse(
         fmt::format("a fused QKV matrix of {} rows does not divide evenly into {}", total, tensor));
   }
-  const Interval mine{total / tensor * tensor_rank, total / tensor * (tensor_rank + 1)};
+  return megatron_qkv_rows(heads,
+                           {total / tensor * tensor_rank, total / tensor * (tensor_rank + 1)});
+}
 
+QkvRows megatron_qkv_rows(const HeadGroups& heads, Interval mine) {
+  const std::int64_t d = heads.head_dim;
+  const int per_group = heads.q_heads / heads.kv_heads;
   std::vector<Interval> q, k, v;
   std::int64_t fused = 0;  // first row of the block in the fused matrix
   const auto take = [&](std::vector<Interval>& rows, std::int64_t checkpoint_row) {
@@ -226,6 +202,14 @@ QkvRows megatron_qkv_rows(const HeadGroups& heads, int tensor, int tensor_rank) 
   }
   return {IntervalSet::of(std::move(q)), IntervalSet::of(std::move(k)),
           IntervalSet::of(std::move(v))};
+}
+
+std::optional<std::int64_t> bridge_vocab_divisor(const ModelSpec& model) {
+  if (model.architecture == "KimiK3ForConditionalGeneration") return std::nullopt;
+  if (model.architecture == "DeepseekV3ForCausalLM") return 1280;  // Kimi K2, too
+  std::int64_t divisor = 128;
+  while (model.vocab % divisor != 0) divisor /= 2;
+  return divisor;
 }
 
 std::unique_ptr<Parallelism> megatron(const ModelSpec& model, const MegatronOptions& options) {

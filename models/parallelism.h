@@ -6,11 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "models/edge.h"
 #include "models/layout.h"
 #include "models/model_spec.h"
 #include "models/refit.h"
 
 namespace refit {
+
+// Some rows of a tensor's first dim, and where the ranks of one side keep them.
+struct LayoutPart {
+  IntervalSet rows;
+  Layout layout;  // of `members` tensors that have only these rows
+};
 
 // How one side of a refit divides a model: which pipeline stage holds a tensor, and which part of
 // it each rank of that stage keeps.
@@ -26,6 +33,26 @@ class Parallelism {
   // Error(bad_input) if the degrees do not fit the tensor; the message names both.
   virtual Layout layout(const TensorSpec& tensor, int stage, int members) const = 0;
 
+  // Tensors of one shape, role and stage have equal layouts if their keys are equal, too. Engines
+  // that place each tensor on its own (flat buckets, expert maps per layer) tell them apart here.
+  virtual int layout_key(const TensorSpec& tensor) const {
+    (void)tensor;
+    return 0;
+  }
+
+  // The same where a shard is no product of sets, but is one within some rows of the first dim: a
+  // flat buffer cuts each expert at another row. Usually one part; the rows of all parts are all
+  // rows, each once.
+  virtual std::vector<LayoutPart> layout_parts(const TensorSpec& tensor, int stage,
+                                               int members) const;
+
+  // Whether the ranks store these matrices with rows and columns swapped against the checkpoint:
+  // what they hold must be transposed on the way to whoever follows the checkpoint.
+  virtual bool is_transposed(const TensorSpec& tensor) const {
+    (void)tensor;
+    return false;
+  }
+
   // Decoder layers of each stage, in order.
   virtual const std::vector<int>& stage_layers() const = 0;
 };
@@ -34,51 +61,15 @@ class Parallelism {
 // keeps per expert under another role.
 bool on_expert_grid(const TensorSpec& tensor);
 
-// Error(bad_input) if `tensor` ranks can't share whole query heads evenly, or their number and that
-// of key/value heads are no multiples of each other. Rows may divide where heads do not.
-void check_heads(const HeadGroups& heads, int tensor);
+// Whether `tensor` ranks share whole query heads evenly, and their number and that of key/value
+// heads are multiples of one another. Rows may divide where heads do not.
+bool heads_fit(const HeadGroups& heads, int tensor);
+void check_heads(const HeadGroups& heads, int tensor);  // Error(bad_input) if they don't
 
-// Megatron-Core. Two grids over the same ranks, fastest axis last:
-//   dense:   pp, dp, cp, tp          (cp and dp hold copies)
-//   experts: pp, edp, ep, etp
-struct MegatronOptions {
-  int gpus = 0;
-  Rank first;
-  int tensor = 1, context = 1, pipeline = 1, expert = 1;
-  std::optional<int> expert_tensor;  // nothing: = tensor, as Megatron defaults it
-  std::optional<int> first_stage_layers, last_stage_layers;
-  // Layers of every stage written out; excludes the two above.
-  std::vector<int> stage_layers;
-  std::int64_t vocab_divisible_by = 128;  // rows are padded to a multiple of this times `tensor`
-};
-
-// vLLM. Ranks, fastest axis last: engine, dp, pp, tp. `engines` are separate copies of the server
-// (NeMo RL's "DP"); `data` is vLLM's own data parallelism, which cuts experts.
-struct VllmOptions {
-  int gpus = 0;
-  Rank first;
-  int tensor = 1, pipeline = 1, data = 1;
-  bool expert_parallel = false;  // experts whole on data * tensor ranks instead of cut
-};
-
-// Errors(bad_input) start with the key of the scenario that is wrong ("pipeline: …").
-std::unique_ptr<Parallelism> megatron(const ModelSpec& model, const MegatronOptions& options);
-std::unique_ptr<Parallelism> vllm(const ModelSpec& model, const VllmOptions& options);
-
-// Stage sizes of the two engines for `layers` decoder layers.
-std::vector<int> megatron_stage_layers(int layers, const MegatronOptions& options);
-std::vector<int> vllm_stage_layers(int layers, int stages);
-
-// The rows of q, k and v that a rank holds when Megatron cuts its fused QKV matrix, in which each
-// KV group's query heads (then gates), key and value follow each other, into `tensor` equal parts.
-// The cut may fall inside a group or a head.
-struct QkvRows {
-  IntervalSet q, k, v;
-};
-QkvRows megatron_qkv_rows(const HeadGroups& heads, int tensor, int tensor_rank);
-
-// The refit of a model from one side to the other, its tensors grouped in classes.
+// The refit of a model from one side to the other, its tensors grouped in classes. Classes are of
+// what travels, so a tensor that is sent in a format with scales is two. Error(bad_input) if a side
+// cuts inside a block of a format that it holds, needs, sends or gets.
 Refit make_refit(const ModelSpec& model, const Parallelism& source, const Parallelism& destination,
-                 int ranks);
+                 int ranks, const Edge& edge = {});
 
 }  // namespace refit

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/id.h"
+#include "models/conversion.h"
 #include "models/layout.h"
 #include "models/tensor_spec.h"
 
@@ -31,6 +32,8 @@ struct TensorClass {
   std::int64_t bytes() const;
   int checkpoint_tensors = 1;  // over all members; costs per tensor count these
   std::string part;            // TensorSpec::part of every member
+  // What is more than a copy of bytes, in the order in which it happens.
+  std::vector<Conversion> conversions = {};
 };
 
 // The question the planner answers: how do these tensors get from their source to their destination

@@ -24,7 +24,12 @@ IntervalSet even_piece(std::int64_t length, int n, int i, const char* what) {
 
 }  // namespace
 
-Split Split::chunk() { return {}; }
+Split Split::chunk(std::int64_t unit) {
+  REFIT_CHECK(unit >= 1);
+  Split split;
+  split.number_ = unit;
+  return split;
+}
 
 Split Split::balanced() {
   Split split;
@@ -73,7 +78,8 @@ IntervalSet Split::piece(std::int64_t length, int n, int i) const {
   REFIT_CHECK(0 <= i && i < n);
   switch (kind_) {
     case Kind::chunk: {
-      const std::int64_t each = (length + n - 1) / n;
+      const std::int64_t units = (length + number_ - 1) / number_;
+      const std::int64_t each = (units + n - 1) / n * number_;
       return Interval{std::min(length, i * each), std::min(length, (i + 1) * each)};
     }
     case Kind::balanced: {

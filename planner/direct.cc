@@ -17,6 +17,7 @@ void direct(const StrategyInput& input, ScheduleBuilder& builder) {
     const int lane = network_lane(turn++ % input.options.streams);
 
     const std::vector<Rank> everyone = united(work.sources, input.refit.destinations);
+    convert(lane, work.sources, work.convert_before, builder);
     builder.compute({lane, builder.next_round(lane)}, Work::stack, builder.group(work.sources),
                     work.stacked_matrices, 0);
     builder.compute({lane, builder.next_round(lane)}, Work::call, builder.group(everyone),

@@ -46,8 +46,13 @@ void gather_broadcast(const StrategyInput& input, ScheduleBuilder& builder) {
 
   struct Bucket {
     CargoId cargo;
-    int chunk = 0;
-    std::int64_t exports = 0, tensors = 0;
+    int chunk = 0, count = 1;  // of the buckets of its stage
+    const StageWork* stage = nullptr;
+
+    std::int64_t share_of(std::int64_t pieces) const { return share(pieces, chunk, count); }
+    ConvertWork share_of(const ConvertWork& work) const {
+      return {share_of(work.steps), share_of(work.bytes)};
+    }
   };
   std::vector<Bucket> buckets;
   for (int stage = 0; stage < input.refit.stages; ++stage) {
@@ -60,8 +65,7 @@ void gather_broadcast(const StrategyInput& input, ScheduleBuilder& builder) {
     const CargoId cargo = builder.cargo(std::move(content));
     const StageWork& work = input.work[static_cast<std::size_t>(stage)];
     for (int b = 0; b < count; ++b) {
-      buckets.push_back(
-          {cargo, b, share(work.exports, b, count), share(work.checkpoint_tensors, b, count)});
+      buckets.push_back({cargo, b, count, &work});
     }
   }
 
@@ -80,15 +84,18 @@ void gather_broadcast(const StrategyInput& input, ScheduleBuilder& builder) {
     if (b >= buffers) buffer_free.push_back(broadcast_of[b - buffers]);
 
     builder.continue_phase(gather);
+    const StageWork& work = *bucket.stage;
+    convert(gather_lane, work.sources, bucket.share_of(work.convert_before), builder);
     builder.compute({gather_lane, builder.next_round(gather_lane)}, Work::export_tensors, trainers,
-                    bucket.exports, 0, buffer_free);
+                    bucket.share_of(work.exports), 0, buffer_free);
     const OpId gathered = builder.all_gather({gather_lane, builder.next_round(gather_lane)},
                                              trainers, bucket.cargo, chunk);
     builder.continue_phase(broadcast);
     broadcast_of.push_back(builder.broadcast({broadcast_lane, builder.next_round(broadcast_lane)},
                                              root, world, bucket.cargo, chunk, {gathered}));
     builder.compute({broadcast_lane, builder.next_round(broadcast_lane)}, Work::load, engines,
-                    bucket.tensors, 0);
+                    bucket.share_of(work.checkpoint_tensors), 0);
+    convert(broadcast_lane, input.refit.destinations, bucket.share_of(work.convert_after), builder);
   }
 }
 

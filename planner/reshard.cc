@@ -128,6 +128,7 @@ void reshard(const StrategyInput& input, ScheduleBuilder& builder) {
 
     const std::vector<Rank> everyone = united(work.sources, input.refit.destinations);
     const GroupId sources = builder.group(work.sources);
+    convert(lane, work.sources, work.convert_before, builder);
     builder.compute({lane, builder.next_round(lane)}, Work::stack, sources, work.stacked_matrices,
                     0);
     builder.compute({lane, builder.next_round(lane)}, Work::pack, sources, work.calls,

@@ -1,6 +1,7 @@
 #include "planner/stage_work.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace refit {
@@ -31,7 +32,37 @@ bool rides_along(const TensorClass& c, const std::set<std::pair<int, std::string
   return (c.part == "k" || c.part == "v") && has("q");
 }
 
+std::vector<bool> in_stage(const Refit& refit, std::vector<bool> mine, int stage) {
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    mine[i] = mine[i] && refit.classes[i].stage == stage;
+  }
+  return mine;
+}
+
 }  // namespace
+
+ConvertWork convert_work(const Refit& refit, const std::vector<bool>& mine, EdgeSide side) {
+  ConvertWork work;
+  std::vector<double> bytes(static_cast<std::size_t>(refit.ranks), 0);
+  for (std::size_t i = 0; i < refit.classes.size(); ++i) {
+    const TensorClass& c = refit.classes[i];
+    double per_element = 0;
+    for (const Conversion& conversion : c.conversions) {
+      if (!mine[i] || conversion.side != side) continue;
+      per_element += conversion.read_bytes + conversion.written_bytes;
+      work.steps += c.checkpoint_tensors;
+    }
+    if (per_element <= 0) continue;
+    const Layout& layout = side == EdgeSide::source ? c.source : c.destination;
+    const std::vector<Rank> ranks = layout.mesh().ranks();
+    const std::vector<std::int64_t> elements = layout.elements_by_index();
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      bytes[ranks[r].index()] += per_element * static_cast<double>(elements[r]);
+    }
+  }
+  work.bytes = std::llround(*std::max_element(bytes.begin(), bytes.end()));
+  return work;
+}
 
 std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& mine) {
   std::vector<StageWork> stages(static_cast<std::size_t>(refit.stages));
@@ -74,7 +105,27 @@ std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& m
     stage.sources.erase(std::unique(stage.sources.begin(), stage.sources.end()),
                         stage.sources.end());
   }
+  for (int s = 0; s < refit.stages; ++s) {
+    const std::vector<bool> here = in_stage(refit, mine, s);
+    StageWork& stage = stages[static_cast<std::size_t>(s)];
+    stage.convert_before = convert_work(refit, here, EdgeSide::source);
+    stage.convert_after = convert_work(refit, here, EdgeSide::destination);
+  }
   return stages;
+}
+
+std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine) {
+  std::vector<std::int64_t> landed(static_cast<std::size_t>(refit.ranks), 0);
+  for (std::size_t c = 0; c < refit.classes.size(); ++c) {
+    if (!mine[c]) continue;
+    const Layout& layout = refit.classes[c].destination;
+    const std::vector<Rank> ranks = layout.mesh().ranks();
+    const std::vector<std::int64_t> elements = layout.elements_by_index();
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      landed[ranks[i].index()] += elements[i] * bytes_per_element(refit.classes[c].dtype);
+    }
+  }
+  return *std::max_element(landed.begin(), landed.end());
 }
 
 }  // namespace refit

@@ -8,6 +8,12 @@
 
 namespace refit {
 
+// Conversions of one side: steps times tensors, and what its busiest rank reads and writes in them.
+struct ConvertWork {
+  std::int64_t steps = 0;
+  std::int64_t bytes = 0;
+};
+
 // What software handles one by one in a pipeline stage, for the tensors that a strategy moves. The
 // costs of these counts are a network model's; the counts follow from the layouts alone.
 struct StageWork {
@@ -17,9 +23,16 @@ struct StageWork {
   std::int64_t exports = 0;           // collectives that gather the stage's parameters one by one
   std::int64_t checkpoint_tensors = 0;  // tensors that an engine's loader takes
   std::int64_t packed_bytes = 0;        // of one trainer's shards (the largest)
+  ConvertWork convert_before;           // the stage is sent, on its sources
+  ConvertWork convert_after;            // it has arrived, on destinations
 };
 
-// One entry per source stage; classes for which `mine` is false are left out.
+// One entry per source stage. Classes for which `mine` is false are left out, here and below.
 std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& mine);
+
+ConvertWork convert_work(const Refit& refit, const std::vector<bool>& mine, EdgeSide side);
+
+// Bytes that these tensors leave on one destination rank: the largest.
+std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine);
 
 }  // namespace refit

@@ -11,6 +11,13 @@ std::vector<Rank> united(std::vector<Rank> ranks, const std::vector<Rank>& more)
   return ranks;
 }
 
+void convert(int lane, const std::vector<Rank>& ranks, const ConvertWork& work,
+             ScheduleBuilder& builder) {
+  if (work.bytes == 0) return;
+  builder.compute({lane, builder.next_round(lane)}, Work::convert, builder.group(ranks), work.steps,
+                  work.bytes);
+}
+
 int bucket_count(std::int64_t stage_bytes, std::int64_t bucket_bytes) {
   return static_cast<int>(
       std::max<std::int64_t>(1, (stage_bytes + bucket_bytes - 1) / bucket_bytes));

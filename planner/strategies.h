@@ -22,6 +22,10 @@ struct StrategyInput {
 // The ranks of both lists, ascending, each once.
 std::vector<Rank> united(std::vector<Rank> ranks, const std::vector<Rank>& more);
 
+// What `ranks` convert, next on a lane. No op if that is nothing.
+void convert(int lane, const std::vector<Rank>& ranks, const ConvertWork& work,
+             ScheduleBuilder& builder);
+
 // Lanes: stream i has lane 2 i for the network and lane 2 i + 1 for NVLink.
 inline int network_lane(int stream) { return 2 * stream; }
 inline int nvlink_lane(int stream) { return 2 * stream + 1; }

@@ -1,19 +1,21 @@
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "models/block_layout.h"
 #include "scenarios/detail/read.h"
+#include "scenarios/layout_error.h"
 
 namespace refit::detail {
 namespace {
 
 constexpr int kMostGpus = 1'000'000;
 
-// Layout errors start with the key that is wrong ("tensor: 3 does not …") or with the keys whose
-// product is ("tensor x context: …"); say where it stands. A key that is not written has its
-// default: look on.
-[[noreturn]] void fail_at_key(const YamlNode& node, const std::string& message) {
+// A key that is not written has its default: look on.
+[[noreturn]] void blame(const YamlNode& node, const std::string& message) {
   const std::size_t colon = message.find(": ");
   if (colon == std::string::npos) node.fail(message);
   const std::string keys = message.substr(0, colon);
@@ -26,9 +28,20 @@ constexpr int kMostGpus = 1'000'000;
   node.fail(message);
 }
 
-Place read_place(const YamlNode& node, int next_gpu, int gpus_in_cluster) {
+}  // namespace
+
+void fail_at_key(const YamlNode& node, const std::string& message) {
+  try {
+    blame(node, message);
+  } catch (const Error& error) {
+    throw LayoutError({error.what()});
+  }
+}
+
+Place read_place(const YamlNode& node, const Ground& ground) {
+  const int gpus_in_cluster = ground.gpus_in_cluster;
   const auto written = node.find("first_gpu");
-  const int first = written ? static_cast<int>(written->integer(0, kMostGpus)) : next_gpu;
+  const int first = written ? static_cast<int>(written->integer(0, kMostGpus)) : ground.next_gpu;
   const YamlNode gpus_node = node.at("gpus");
   const int gpus = static_cast<int>(gpus_node.integer(1, kMostGpus));
   if (written && first >= gpus_in_cluster) {
@@ -43,50 +56,49 @@ Place read_place(const YamlNode& node, int next_gpu, int gpus_in_cluster) {
   return {gpus, Rank(first)};
 }
 
-}  // namespace
-
-std::unique_ptr<Parallelism> read_engine(const YamlNode& node, const ModelSpec& model, int next_gpu,
-                                         int gpus_in_cluster) {
-  const bool is_megatron = node.at("engine").one_of<bool>({{"megatron", true}, {"vllm", false}});
-  if (is_megatron) {
-    node.allow_only({"engine", "gpus", "first_gpu", "tensor", "context", "pipeline", "expert",
-                     "expert_tensor", "first_stage_layers", "last_stage_layers", "stage_layers",
-                     "vocab_divisible_by"});
-  } else {
-    node.allow_only({"engine", "gpus", "first_gpu", "tensor", "pipeline", "data", "engines",
-                     "expert_parallel"});
-  }
-  const Place place = read_place(node, next_gpu, gpus_in_cluster);
-  if (is_megatron) {
-    const MegatronOptions options = read_megatron(node, model, place);
-    try {
-      return megatron(model, options);
-    } catch (const Error& error) {
-      fail_at_key(node, error.what());
-    }
-  }
-  const VllmOptions options = read_vllm(node, model, place);
-  try {
-    return vllm(model, options);
-  } catch (const Error& error) {
-    fail_at_key(node, error.what());
-  }
+std::unique_ptr<Parallelism> read_engine(const YamlNode& node, const ModelSpec& model,
+                                         const Ground& ground) {
+  using Reader = std::unique_ptr<Parallelism> (*)(const YamlNode&, const ModelSpec&, const Ground&);
+  const Reader read = node.at("engine").one_of<Reader>({{"megatron", read_megatron},
+                                                        {"fsdp", read_fsdp},
+                                                        {"automodel", read_automodel},
+                                                        {"megatron_fsdp", read_megatron_fsdp},
+                                                        {"vllm", read_vllm},
+                                                        {"sglang", read_sglang}});
+  return read(node, model, ground);
 }
 
 Refit refit_of(const ModelSpec& model, const Parallelism& training, const YamlNode& training_node,
-               const Parallelism& generation, const YamlNode& generation_node, int ranks) {
+               const Parallelism& generation, const YamlNode& generation_node, const Edge& edge,
+               int ranks) {
   // Lay out every tensor once, side by side, so that a degree that does not fit is blamed on its
   // side.
-  const auto try_side = [&](const Parallelism& side, const YamlNode& node) {
-    try {
-      for (const TensorSpec& tensor : model.tensors) side.layout(tensor, side.stage_of(tensor), 1);
-    } catch (const Error& error) {
-      fail_at_key(node, error.what());
+  const Dtype main = main_dtype(model);
+  std::vector<std::string> findings;
+  const auto try_side = [&](const Parallelism& side, const StoredForm& own, const YamlNode& node) {
+    std::set<std::pair<Role, std::string>> seen;  // one finding for the same part of all layers
+    for (const TensorSpec& tensor : model.tensors) {
+      try {
+        const auto parts = side.layout_parts(tensor, side.stage_of(tensor), 1);
+        const ElementForm wire =
+            wire_form(form_of(tensor, edge.source.precision, main),
+                      form_of(tensor, edge.destination.precision, main), edge.convert);
+        check_blocks(tensor, form_of(tensor, own.precision, main), wire, parts,
+                     {side.gpus(), model.heads});
+      } catch (const Error& error) {
+        if (!seen.emplace(tensor.role, tensor.part).second) continue;
+        try {
+          fail_at_key(node, error.what());
+        } catch (const LayoutError& pinned) {
+          findings.push_back(pinned.what());
+        }
+      }
     }
   };
-  try_side(training, training_node);
-  try_side(generation, generation_node);
-  return make_refit(model, training, generation, ranks);
+  try_side(training, edge.source, training_node);
+  try_side(generation, edge.destination, generation_node);
+  if (!findings.empty()) throw LayoutError(std::move(findings));
+  return make_refit(model, training, generation, ranks, edge);
 }
 
 }  // namespace refit::detail

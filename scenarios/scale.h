@@ -10,7 +10,8 @@ namespace refit {
 // message stays; latencies do too, so chunks that were bandwidth must still be bandwidth.
 //
 // Tensors shrink along dims that neither side cuts, the largest first, by whole rows and never
-// below one; bandwidths are scaled exactly. So the bytes come near the factor only: compare
+// below one; bandwidths are scaled exactly. Cut dims keep their length, and so their cuts between
+// blocks that share a scale. So the bytes come near the factor only: compare
 // unique_bytes(). `model` and `text` still tell of the scenario as it was written. Error(bad_input)
 // unless 0 < factor <= 1.
 Scenario scaled(const Scenario& scenario, double factor);

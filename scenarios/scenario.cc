@@ -9,6 +9,7 @@
 #include "base/yaml.h"
 #include "models/import/hf_config.h"
 #include "scenarios/detail/read.h"
+#include "scenarios/layout_error.h"
 #include "topology/cluster_yaml.h"
 
 namespace refit {
@@ -49,9 +50,12 @@ ModelSpec read_model(const YamlNode& node, const std::string& scenario_path) {
   HfConfigOptions options;
   YamlNode name = node;
   if (node.is_map()) {
-    node.allow_only({"name", "dtype", "mtp"});
+    node.allow_only({"name", "dtype", "mtp", "fp32_small_tensors"});
     name = node.at("name");
     if (const auto mtp = node.find("mtp")) options.mtp = mtp->boolean();
+    if (const auto small = node.find("fp32_small_tensors")) {
+      options.fp32_small_tensors = small->boolean();
+    }
     if (const auto dtype = node.find("dtype")) {
       try {
         options.dtype = parse_dtype(dtype->text());
@@ -85,7 +89,7 @@ NetworkModel read_model_of_network(const YamlNode& node, const std::string& scen
 void read_refit(const YamlNode& root, const std::string& path, Scenario& scenario) {
   const int gpus = scenario.cluster.gpus();
   if (const auto tensors = root.find("tensors")) {
-    for (const char* other : {"model", "training", "generation"}) {
+    for (const char* other : {"model", "training", "generation", "convert"}) {
       if (const auto v = root.find(other)) {
         v->fail("a scenario has either `tensors`, or `model` with its two sides");
       }
@@ -98,17 +102,38 @@ void read_refit(const YamlNode& root, const std::string& path, Scenario& scenari
   scenario.model = read_model(root.at("model"), path);
   const YamlNode training_node = root.at("training");
   const YamlNode generation_node = root.at("generation");
-  const auto training = detail::read_engine(training_node, *scenario.model, 0, gpus);
-  const auto first = training_node.find("first_gpu");
-  const int next_gpu = (first ? static_cast<int>(first->integer(0, gpus)) : 0) + training->gpus();
-  const auto generation = detail::read_engine(generation_node, *scenario.model, next_gpu, gpus);
+  // Both sides are looked at, so that all that is wrong can be said at once.
+  std::vector<std::string> findings;
+  const auto read_side = [&](const YamlNode& node, int from) -> std::unique_ptr<Parallelism> {
+    try {
+      return detail::read_engine(node, *scenario.model, {from, gpus});
+    } catch (const LayoutError& error) {
+      findings.insert(findings.end(), error.findings().begin(), error.findings().end());
+      return nullptr;
+    }
+  };
+  const auto training = read_side(training_node, 0);
+  const auto place = detail::read_place(training_node, {0, gpus});
+  const int next_gpu = place.first.value + place.gpus;
+  const auto generation = read_side(generation_node, next_gpu);
+  if (!findings.empty()) throw LayoutError(std::move(findings));
+  scenario.training = detail::read_facts(training_node, *scenario.model, *training, 0);
+  scenario.generation = detail::read_facts(generation_node, *scenario.model, *generation, next_gpu);
+  scenario.edge = {detail::read_stored_form(training_node, *scenario.model),
+                   detail::read_stored_form(generation_node, *scenario.model),
+                   detail::read_convert(root)};
+  if (const auto convert = root.find("convert")) {
+    if (!changes_precision(*scenario.model, scenario.edge)) {
+      convert->fail("no tensor changes its precision between the two sides; leave this out");
+    }
+  }
   scenario.refit = detail::refit_of(*scenario.model, *training, training_node, *generation,
-                                    generation_node, gpus);
+                                    generation_node, scenario.edge, gpus);
 }
 
 Scenario read(const YamlNode& root, std::string text, const std::string& path) {
   root.allow_only({"scenario", "description", "assumptions", "cluster", "model", "training",
-                   "generation", "tensors", "plan", "network_model"});
+                   "generation", "convert", "tensors", "plan", "network_model", "fault"});
   Scenario scenario{root.at("scenario").text(),
                     path,
                     std::move(text),
@@ -119,7 +144,11 @@ Scenario read(const YamlNode& root, std::string text, const std::string& path) {
                     {},
                     std::nullopt,
                     {},
-                    catalog_network_model(catalog_network_models().front())};
+                    catalog_network_model(catalog_network_models().front()),
+                    std::nullopt,
+                    {},
+                    std::nullopt,
+                    std::nullopt};
   if (const auto v = root.find("description")) scenario.description = v->text();
   if (const auto v = root.find("assumptions")) {
     for (const YamlNode& item : v->items()) scenario.assumptions.push_back(item.text());
@@ -132,6 +161,7 @@ Scenario read(const YamlNode& root, std::string text, const std::string& path) {
   if (const auto v = root.find("network_model")) {
     scenario.network_model = read_model_of_network(*v, path);
   }
+  if (const auto v = root.find("fault")) scenario.fault = detail::read_fault(*v, scenario.cluster);
   read_refit(root, path, scenario);
   detail::check_buckets(root, scenario.plan, scenario.refit);
   return scenario;

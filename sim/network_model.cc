@@ -62,7 +62,8 @@ NetworkModel wire_only() {
 
 NetworkModel read_network_model(const YamlNode& node) {
   node.allow_only({"name", "nic_efficiency", "nvlink_efficiency", "fixed", "call", "export_tensor",
-                   "load_tensor", "stack_matrix", "pack_rate", "land_rate", "latencies"});
+                   "load_tensor", "stack_matrix", "pack_rate", "land_rate", "convert_rate",
+                   "latencies"});
   NetworkModel model;
   model.name = node.at("name").text();
   read_parameter(node, "nic_efficiency", read_percent, model.nic_efficiency, model);
@@ -74,6 +75,7 @@ NetworkModel read_network_model(const YamlNode& node) {
   read_parameter(node, "stack_matrix", read_seconds, model.stack_matrix_s, model);
   read_parameter(node, "pack_rate", read_bandwidth, model.pack_bytes_per_s, model);
   read_parameter(node, "land_rate", read_bandwidth, model.land_bytes_per_s, model);
+  read_parameter(node, "convert_rate", read_bandwidth, model.convert_bytes_per_s, model);
   read_parameter(node, "latencies", read_boolean, model.latencies, model);
   return model;
 }

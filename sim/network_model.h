@@ -11,16 +11,17 @@ namespace refit {
 // and a source in its YAML file (sim/network_models/*.yaml, docs/network_model.md).
 struct NetworkModel {
   std::string name;
-  double nic_efficiency = 1;     // of line rate, reached by transfers through NICs
-  double nvlink_efficiency = 1;  // of line rate
-  double fixed_s = 0;            // once per refit: RPC, synchronisation, cache reset
-  double call_s = 0;             // per transport call, times log2(ranks of its communicator)
-  double export_tensor_s = 0;    // per tensor that a trainer exports (one gather collective)
-  double load_tensor_s = 0;      // per tensor that an engine's loader takes
-  double stack_matrix_s = 0;     // per expert matrix that a trainer stacks
-  double pack_bytes_per_s = 0;   // trainer's packing, per GPU; 0: free
-  double land_bytes_per_s = 0;   // unpack, copy back, post-process, per generation GPU; 0: free
-  bool latencies = true;         // count the latency of links
+  double nic_efficiency = 1;       // of line rate, reached by transfers through NICs
+  double nvlink_efficiency = 1;    // of line rate
+  double fixed_s = 0;              // once per refit: RPC, synchronisation, cache reset
+  double call_s = 0;               // per transport call, times log2(ranks of its communicator)
+  double export_tensor_s = 0;      // per tensor that a trainer exports (one gather collective)
+  double load_tensor_s = 0;        // per tensor that an engine's loader takes
+  double stack_matrix_s = 0;       // per expert matrix that a trainer stacks
+  double pack_bytes_per_s = 0;     // trainer's packing, per GPU; 0: free
+  double land_bytes_per_s = 0;     // unpack, copy back, post-process, per generation GPU; 0: free
+  double convert_bytes_per_s = 0;  // read and written by conversions, per GPU; 0: free
+  bool latencies = true;           // count the latency of links
 
   struct Source {
     std::string parameter, value, source;

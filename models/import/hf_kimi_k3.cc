@@ -55,15 +55,18 @@ void list_kimi_k3(HfModel& model) {
                               .latent_up = "routed_expert_up_proj.weight"};
 
   model.spec.heads = head_groups(mla);
+  model.spec.linear_heads.heads = static_cast<int>(kda.heads);
   if (read_mtp_count(model, "num_nextn_predict_layers") > 0) {
     keys.fail("num_nextn_predict_layers",
               "prediction modules of this architecture are not known; only 0 is");
   }
 
   // Attention over residuals: each part of a layer weighs the outputs of earlier blocks.
-  const auto add_residual_attention = [&](std::string_view name, const TensorScope& at) {
-    add_norm(fmt::format("{}_norm.weight", name), model.spec.hidden, at);
-    at.add(fmt::format("{}_proj.weight", name), {plain(1), plain(model.spec.hidden)}, Role::norm);
+  const auto add_residual_attention = [&](std::string_view name, const TensorScope& at,
+                                          const char* part = "") {
+    const TensorDim hidden = plain(model.spec.hidden);
+    at.add(fmt::format("{}_norm.weight", name), {hidden}, Role::norm, part);
+    at.add(fmt::format("{}_proj.weight", name), {plain(1), hidden}, Role::norm, part);
   };
   Decoder decoder;
   decoder.names = {.embedding = "language_model.model.embed_tokens.weight",
@@ -89,7 +92,8 @@ void list_kimi_k3(HfModel& model) {
   };
   decoder.after_layers = [&] {
     add_residual_attention("output_attn_res",
-                           TensorScope(model.tensors).under("language_model.model."));
+                           TensorScope(model.tensors).under("language_model.model."),
+                           "output_residual");
   };
   list_decoder(decoder, model);
 }

@@ -104,7 +104,11 @@ void list_nemotron_h(HfModel& model) {
     model.spec.heads = attention.heads;
   }
   Mamba2Shape mamba;
-  if (uses(Block::mamba)) mamba = read_mamba2(keys);
+  if (uses(Block::mamba)) {
+    mamba = read_mamba2(keys);
+    model.spec.linear_heads = {.heads = static_cast<int>(mamba.heads),
+                               .mamba_groups = static_cast<int>(mamba.groups)};
+  }
   MoeShape moe;
   if (uses(Block::moe)) {
     moe = read_moe(keys);

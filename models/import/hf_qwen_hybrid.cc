@@ -52,6 +52,8 @@ void list_qwen_hybrid(DecoderNames names, QwenExperts experts, HfModel& model) {
   const MoeNames moe_names = {.shared = "shared_expert."};
 
   model.spec.heads = attention.heads;
+  model.spec.linear_heads = {.heads = static_cast<int>(gdn.value_heads),
+                             .key_heads = static_cast<int>(gdn.key_heads)};
 
   const auto list_experts = [&](const TensorScope& at) {
     if (experts == QwenExperts::one_by_one) return list_moe(moe, moe_names, at);

@@ -47,8 +47,8 @@ void list_mamba2(const Mamba2Shape& shape, const TensorScope& at) {
 GdnShape read_gdn(const HfKeys& keys) {
   GdnShape shape;
   shape.hidden = keys.size("hidden_size");
-  shape.key_width = keys.integer({"linear_num_key_heads"}, 1, kMostHeads) *
-                    keys.integer({"linear_key_head_dim"}, 1, kMostHeadDim);
+  shape.key_heads = keys.integer({"linear_num_key_heads"}, 1, kMostHeads);
+  shape.key_width = shape.key_heads * keys.integer({"linear_key_head_dim"}, 1, kMostHeadDim);
   shape.value_heads = keys.integer({"linear_num_value_heads"}, 1, kMostHeads);
   shape.value_head_dim = keys.integer({"linear_value_head_dim"}, 1, kMostHeadDim);
   shape.value_width = shape.value_heads * shape.value_head_dim;

@@ -26,6 +26,7 @@ void list_mamba2(const Mamba2Shape& shape, const TensorScope& at);
 // Gated delta net.
 struct GdnShape {
   std::int64_t hidden = 0;
+  std::int64_t key_heads = 0;
   std::int64_t key_width = 0;  // key heads x key head dim
   std::int64_t value_heads = 0;
   std::int64_t value_width = 0;

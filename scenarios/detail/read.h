@@ -1,35 +1,103 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "base/error.h"
 #include "base/yaml.h"
 #include "models/model_spec.h"
 #include "models/parallelism.h"
 #include "models/refit.h"
+#include "models/side_facts.h"
 #include "planner/plan.h"
+#include "schedule/fault.h"
 
 namespace refit::detail {
 
-// The `training` or `generation` part of a scenario. `next_gpu` is where the side starts if it does
-// not say; `gpus_in_cluster` bounds it.
-std::unique_ptr<Parallelism> read_engine(const YamlNode& node, const ModelSpec& model, int next_gpu,
-                                         int gpus_in_cluster);
-
-// The GPUs of a side, and the degrees of each engine, in the bounds that keep products small;
-// whether they divide is the engine's to say.
+// The GPUs of a side.
 struct Place {
   int gpus = 0;
   Rank first;
 };
-MegatronOptions read_megatron(const YamlNode& node, const ModelSpec& model, const Place& place);
-VllmOptions read_vllm(const YamlNode& node, const ModelSpec& model, const Place& place);
+
+// Where a side may stand: it starts at `next_gpu` if it does not say; the cluster bounds it.
+struct Ground {
+  int next_gpu = 0;
+  int gpus_in_cluster = 0;
+};
+
+// The `training` or `generation` part of a scenario.
+std::unique_ptr<Parallelism> read_engine(const YamlNode& node, const ModelSpec& model,
+                                         const Ground& ground);
+
+// One reader per engine: the keys it knows, in the bounds that keep products small; whether degrees
+// divide is the engine's to say.
+std::unique_ptr<Parallelism> read_megatron(const YamlNode& node, const ModelSpec& model,
+                                           const Ground& ground);
+std::unique_ptr<Parallelism> read_vllm(const YamlNode& node, const ModelSpec& model,
+                                       const Ground& ground);
+
+std::unique_ptr<Parallelism> read_sglang(const YamlNode& node, const ModelSpec& model,
+                                         const Ground& ground);
+
+std::unique_ptr<Parallelism> read_fsdp(const YamlNode& node, const ModelSpec& model,
+                                       const Ground& ground);
+std::unique_ptr<Parallelism> read_automodel(const YamlNode& node, const ModelSpec& model,
+                                            const Ground& ground);
+std::unique_ptr<Parallelism> read_megatron_fsdp(const YamlNode& node, const ModelSpec& model,
+                                                const Ground& ground);
+
+// For them. `gpus` and `first_gpu`:
+Place read_place(const YamlNode& node, const Ground& ground);
+
+// Layout errors start with the key that is wrong ("tensor: 3 does not …") or with the keys whose
+// product is ("tensor x context: …"); says where it stands in the file.
+[[noreturn]] void fail_at_key(const YamlNode& node, const std::string& message);
+template <class Make>
+std::unique_ptr<Parallelism> pinned_on_keys(const YamlNode& node, const Make& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    fail_at_key(node, error.what());
+  }
+}
+
+constexpr int kMostDegree = 1'000'000;
+int read_degree(const YamlNode& node, const char* key, const Place& place);  // 1 if not written
+
+struct Degree {
+  const char* key;
+  std::int64_t size;  // at most kMostDegree: three of them can be multiplied
+};
+// The engines check what divides; too large a product is said here, before it could overflow.
+void check_product(const YamlNode& node, std::initializer_list<Degree> degrees, const Place& place,
+                   const std::string& hint = "");
+
+// What only a mixture of experts has must not be asked of a dense model, where it would mean
+// nothing.
+void check_experts(const YamlNode& node, const char* key, bool is_asked, const ModelSpec& model);
+
+// The decoder layers of each of `stages`.
+std::vector<int> read_stage_layers(const YamlNode& node, const ModelSpec& model, int stages);
+
+// Megatron's vocabulary: megatron, bridge, none, or the divisor itself.
+std::optional<std::int64_t> read_vocab_padding(const YamlNode& node, const ModelSpec& model);
+
+// `engine` and `precision` of a side.
+StoredForm read_stored_form(const YamlNode& side, const ModelSpec& model);
+std::optional<EdgeSide> read_convert(const YamlNode& scenario);
+
+// What rules of runtimes ask about a side.
+SideFacts read_facts(const YamlNode& node, const ModelSpec& model, const Parallelism& side,
+                     int next_gpu);
 
 // make_refit, with errors pinned on the key of the side that is wrong.
 Refit refit_of(const ModelSpec& model, const Parallelism& training, const YamlNode& training_node,
-               const Parallelism& generation, const YamlNode& generation_node, int ranks);
+               const Parallelism& generation, const YamlNode& generation_node, const Edge& edge,
+               int ranks);
 
 // The `tensors` part: layouts written out, no model needed.
 Refit read_tensors(const YamlNode& node, int ranks);
@@ -44,6 +112,9 @@ struct PlanPart {
   std::optional<Policy> policy;
 };
 PlanPart read_plan(const YamlNode& node);
+
+// The `fault` part: what is lost, when, and what the others do.
+FaultSpec read_fault(const YamlNode& node, const Cluster& cluster);
 
 // Refuses buckets so small that a plan could not number them. `root` is the scenario.
 void check_buckets(const YamlNode& root, const PlanOptions& plan, const Refit& refit);

@@ -32,6 +32,8 @@ double compute_seconds(const Op& op, std::size_t ranks, const NetworkModel& mode
       return count * model.load_tensor_s;
     case Work::fixed:
       return model.fixed_s;
+    case Work::convert:
+      return stream_seconds(op.bytes, model.convert_bytes_per_s);
   }
   return 0;
 }

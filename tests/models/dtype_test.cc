@@ -14,6 +14,7 @@ TEST_CASE("dtype: the spellings of PyTorch, safetensors and ours name the same t
   REQUIRE(parse_dtype("F8_E4M3") == Dtype::f8_e4m3);
   REQUIRE(parse_dtype("torch.float8_e4m3fn") == Dtype::f8_e4m3);
   REQUIRE(parse_dtype("float8_e5m2") == Dtype::f8_e5m2);
+  REQUIRE(parse_dtype("torch.float8_e8m0fnu") == Dtype::f8_e8m0);
   REQUIRE(parse_dtype("half") == Dtype::f16);
   REQUIRE(parse_dtype("torch.float32") == Dtype::f32);
   REQUIRE(parse_dtype("U8") == Dtype::u8);
@@ -22,13 +23,14 @@ TEST_CASE("dtype: the spellings of PyTorch, safetensors and ours name the same t
 TEST_CASE("dtype: every type reads back from its own name", "[models]") {
   const Dtype dtype =
       GENERATE(Dtype::bf16, Dtype::f16, Dtype::f32, Dtype::f64, Dtype::f8_e4m3, Dtype::f8_e5m2,
-               Dtype::u8, Dtype::i8, Dtype::i16, Dtype::i32, Dtype::i64);
+               Dtype::f8_e8m0, Dtype::u8, Dtype::i8, Dtype::i16, Dtype::i32, Dtype::i64);
   REQUIRE(parse_dtype(to_string(dtype)) == dtype);
 }
 
 TEST_CASE("dtype: element sizes are those of the formats", "[models]") {
   REQUIRE(bytes_per_element(Dtype::f8_e4m3) == 1);
   REQUIRE(bytes_per_element(Dtype::f8_e5m2) == 1);
+  REQUIRE(bytes_per_element(Dtype::f8_e8m0) == 1);
   REQUIRE(bytes_per_element(Dtype::u8) == 1);
   REQUIRE(bytes_per_element(Dtype::i8) == 1);
   REQUIRE(bytes_per_element(Dtype::bf16) == 2);
@@ -43,7 +45,7 @@ TEST_CASE("dtype: element sizes are those of the formats", "[models]") {
 TEST_CASE("dtype: an unknown type is refused with the known ones", "[models]") {
   REQUIRE_THROWS_WITH(parse_dtype("bf17"),
                       "'bf17' is not an element type; use one of bf16, f16, f32, f64, f8_e4m3, "
-                      "f8_e5m2, u8, i8, i16, i32, i64");
+                      "f8_e5m2, f8_e8m0, u8, i8, i16, i32, i64");
   REQUIRE_THROWS_AS(parse_dtype(""), Error);
   REQUIRE_THROWS_AS(parse_dtype("torch."), Error);
 }

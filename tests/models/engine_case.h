@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "models/import/hf_config.h"
+#include "models/megatron.h"
 #include "models/parallelism.h"
+#include "models/vllm.h"
 
 namespace refit::test {
 

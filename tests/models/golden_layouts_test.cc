@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "models/parcels.h"
+#include "models/sglang.h"
 #include "tests/models/engine_case.h"
 #include "tests/models/fused_qkv.h"
 #include "tests/models/row_cuts.h"
@@ -138,14 +139,17 @@ TEST_CASE("golden: rank 77 of Qwen3-235B on 128 ranks, TP4 PP8 EP16", "[models][
 TEST_CASE("golden: pipeline stages", "[models][golden]") {
   MegatronOptions qwen = training(128, 4, 8, 16);
   qwen.first_stage_layers = qwen.last_stage_layers = 11;
-  REQUIRE(megatron_stage_layers(94, qwen) == std::vector<int>{11, 12, 12, 12, 12, 12, 12, 11});
+  REQUIRE(megatron(catalog_model("qwen3-235b-a22b"), qwen)->stage_layers() ==
+          std::vector<int>{11, 12, 12, 12, 12, 12, 12, 11});
 
   MegatronOptions deepseek = training(256, 1, 16, 16);
   deepseek.first_stage_layers = 3;
   deepseek.last_stage_layers = 2;
-  REQUIRE(megatron_stage_layers(61, deepseek) ==
+  REQUIRE(megatron(catalog_model("deepseek-v3"), deepseek)->stage_layers() ==
           std::vector<int>{3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2});
 
+  REQUIRE(sglang_stage_layers(61, 4) == std::vector<int>{15, 15, 15, 16});
+  REQUIRE(sglang_stage_layers(94, 8) == std::vector<int>{11, 11, 12, 12, 12, 12, 12, 12});
   REQUIRE(vllm_stage_layers(61, 4) == std::vector<int>{15, 15, 16, 15});
   REQUIRE(vllm_stage_layers(108, 8) == std::vector<int>{13, 13, 13, 14, 14, 14, 14, 13});
   REQUIRE(vllm_stage_layers(94, 8) == std::vector<int>{11, 12, 12, 12, 12, 12, 12, 11});

@@ -222,6 +222,41 @@ TEST_CASE("config: dense layers among those with experts", "[models]") {
 }
 
 TEST_CASE("config: published sizes of models beyond the catalog", "[models]") {
+  SECTION("small models tie the head to the embedding, which is listed and sent once") {
+    const auto small = [](const char* architecture, int hidden, int width, int heads, int groups,
+                          int layers, int vocab, Config more) {
+      more.insert({{"architectures", std::string("[\"") + architecture + "\"]"},
+                   {"hidden_size", std::to_string(hidden)},
+                   {"intermediate_size", std::to_string(width)},
+                   {"num_attention_heads", std::to_string(heads)},
+                   {"num_key_value_heads", std::to_string(groups)},
+                   {"num_hidden_layers", std::to_string(layers)},
+                   {"vocab_size", std::to_string(vocab)},
+                   {"tie_word_embeddings", "true"}});
+      const ModelSpec model = parse(more);
+      REQUIRE(model.tied_embeddings);
+      REQUIRE_FALSE(has_tensor(model, "lm_head.weight"));
+      return model;
+    };
+    // Llama 3.2 1B and 3B; 9 tensors a layer, the embedding and the last norm.
+    const ModelSpec llama = small("LlamaForCausalLM", 2048, 8192, 32, 8, 16, 128'256,
+                                  {{"head_dim", "64"}, {"rope_scaling", R"({"factor": 32.0})"}});
+    REQUIRE(llama.parameters() == 1'235'814'400);
+    REQUIRE(llama.checkpoint_tensors() == 146);
+    REQUIRE(small("LlamaForCausalLM", 3072, 8192, 24, 8, 28, 128'256, {{"head_dim", "128"}})
+                .parameters() == 3'212'749'824);
+    // Qwen2.5 0.5B and 1.5B: biases on q, k and v make 12 tensors a layer.
+    REQUIRE(small("Qwen2ForCausalLM", 896, 4864, 14, 2, 24, 151'936, {}).parameters() ==
+            494'032'768);
+    const ModelSpec qwen = small("Qwen2ForCausalLM", 1536, 8960, 12, 2, 28, 151'936, {});
+    REQUIRE(qwen.parameters() == 1'543'714'304);
+    REQUIRE(qwen.checkpoint_tensors() == 338);
+    // Qwen3 0.6B and 4B.
+    REQUIRE(small("Qwen3ForCausalLM", 1024, 3072, 16, 8, 28, 151'936, {{"head_dim", "128"}})
+                .parameters() == 596'049'920);
+    REQUIRE(small("Qwen3ForCausalLM", 2560, 9728, 32, 8, 36, 151'936, {{"head_dim", "128"}})
+                .parameters() == 4'022'468'096);
+  }
   SECTION("Mixtral with 56 layers: 1,739 tensors, 281,241,268,224 bytes in the index") {
     const ModelSpec model = parse({{"architectures", R"(["MixtralForCausalLM"])"},
                                    {"hidden_size", "6144"},

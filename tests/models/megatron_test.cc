@@ -1,19 +1,11 @@
 #include <catch2/catch.hpp>
 
-#include "tests/models/engine_case.h"
 #include "tests/models/fused_qkv.h"
+#include "tests/models/megatron_case.h"
 #include "tests/models/row_cuts.h"
 
 namespace refit::test {
 namespace {
-
-ModelSpec small_model(int layers, int experts = 0, HeadGroups heads = {}) {
-  ModelSpec model;
-  model.layers = layers;
-  model.experts = experts;
-  model.heads = heads;
-  return model;
-}
 
 TensorSpec tensor(std::vector<TensorDim> dims, Role role = Role::dense_ffn, std::string part = "") {
   TensorSpec spec;
@@ -23,31 +15,6 @@ TensorSpec tensor(std::vector<TensorDim> dims, Role role = Role::dense_ffn, std:
   spec.part = std::move(part);
   spec.layer = 0;
   return spec;
-}
-
-MegatronOptions degrees(int gpus, int tensor, int context, int pipeline, int expert = 1,
-                        std::optional<int> expert_tensor = std::nullopt) {
-  MegatronOptions options;
-  options.gpus = gpus;
-  options.tensor = tensor;
-  options.context = context;
-  options.pipeline = pipeline;
-  options.expert = expert;
-  options.expert_tensor = expert_tensor;
-  return options;
-}
-
-std::string refusal_of(const ModelSpec& model, const MegatronOptions& options) {
-  return refusal([&] { megatron(model, options); });
-}
-
-std::vector<int> stages(int layers, int pipeline, std::optional<int> first = {},
-                        std::optional<int> last = {}) {
-  MegatronOptions options;
-  options.pipeline = pipeline;
-  options.first_stage_layers = first;
-  options.last_stage_layers = last;
-  return megatron_stage_layers(layers, options);
 }
 
 // Every rank's rows against the fused matrix built row by row.
@@ -71,128 +38,23 @@ void require_cut_of_fused_matrix(const HeadGroups& heads, int ranks) {
 
 }  // namespace
 
-TEST_CASE("megatron: stages are even, or even between a fixed first and last",
-          "[models][megatron]") {
-  REQUIRE(stages(32, 4) == std::vector<int>{8, 8, 8, 8});
-  REQUIRE(stages(94, 8, 11, 11) == std::vector<int>{11, 12, 12, 12, 12, 12, 12, 11});
-  REQUIRE(stages(93, 16, 3).front() == 3);
-  REQUIRE(stages(93, 16, 3).back() == 6);  // (93 - 3) / 15
-  REQUIRE(stages(5, 2, {}, 2) == std::vector<int>{3, 2});
-  REQUIRE(stages(5, 2, 3, 2) == std::vector<int>{3, 2});  // no stage between them
-  REQUIRE(stages(5, 1) == std::vector<int>{5});
-  MegatronOptions written;
-  written.pipeline = 3;
-  written.stage_layers = {1, 0, 4};
-  REQUIRE(megatron_stage_layers(5, written) == std::vector<int>{1, 0, 4});
-}
-
-TEST_CASE("megatron: stages that do not fit are refused", "[models][megatron]") {
-  const auto refused = [](int layers, int pipeline, std::optional<int> first,
-                          std::optional<int> last) {
-    return refusal([&] { stages(layers, pipeline, first, last); });
-  };
-  REQUIRE(refused(94, 8, {}, {}) ==
-          "pipeline: 94 layers do not divide evenly over 8 stages; set first_stage_layers and "
-          "last_stage_layers so that the rest does");
-  REQUIRE(
-      refused(94, 8, 11, 12) ==
-      "pipeline: 71 layers that are left for the middle do not divide evenly over 6 stages; set "
-      "first_stage_layers and last_stage_layers so that the rest does");
-  REQUIRE(refused(5, 2, 2, 2) ==
-          "pipeline: 1 layers that are left for the middle do not divide evenly over 0 stages; set "
-          "first_stage_layers and last_stage_layers so that the rest does");
-  REQUIRE(refused(5, 4, 3, 3) ==
-          "pipeline: 5 layers over 4 stages can't have 3 in the first and 3 in the last; set only "
-          "what fits");
-  REQUIRE(refused(5, 1, 2, 3) ==
-          "pipeline: 5 layers over 1 stages can't have 2 in the first and 3 in the last; set only "
-          "what fits");
-  REQUIRE(refused(5, 0, {}, {}) == "pipeline: 0 is not a degree; use 1 or more");
-  // Two too many elsewhere would make up for these.
-  REQUIRE(refused(5, 2, -2, {}) == "first_stage_layers: -2 is no number of layers; use 0 or more");
-  REQUIRE(refused(5, 2, {}, -2) == "last_stage_layers: -2 is no number of layers; use 0 or more");
-
-  MegatronOptions written;
-  written.pipeline = 2;
-  const auto refused_list = [&] { return refusal([&] { megatron_stage_layers(5, written); }); };
-  written.stage_layers = {-1, 6};
-  REQUIRE(refused_list() == "stage_layers: -1 is no number of layers; use 0 or more");
-  written.stage_layers = {2, 2};
-  REQUIRE(refused_list() ==
-          "stage_layers: 2 stages with 4 layers are written out, but pipeline is 2 and the model "
-          "has 5 layers");
-  written.stage_layers = {1, 2, 2};
-  REQUIRE(refused_list() ==
-          "stage_layers: 3 stages with 5 layers are written out, but pipeline is 2 and the model "
-          "has 5 layers");
-  written.stage_layers = {2, 3};
-  written.first_stage_layers = 2;
-  REQUIRE(refused_list() ==
-          "stage_layers: every stage is written out; leave out first_stage_layers and "
-          "last_stage_layers");
-}
-
-TEST_CASE("megatron: degrees that do not fit are refused", "[models][megatron]") {
-  const ModelSpec dense = small_model(12), sparse = small_model(12, 8);
-  REQUIRE(refusal_of(dense, degrees(8, 3, 1, 1)) ==
-          "tensor: 3 does not divide 8 ranks; use one of 1, 2, 4, 8");
-  REQUIRE(refusal_of(dense, degrees(8, 0, 1, 1)) == "tensor: 0 is not a degree; use 1 or more");
-  REQUIRE(refusal_of(dense, degrees(8, 1, 1, 3)) ==
-          "pipeline: 3 does not divide 8 ranks; use one of 1, 2, 4, 8");
-  REQUIRE(refusal_of(dense, degrees(8, 1, 1, -1)) == "pipeline: -1 is not a degree; use 1 or more");
-  REQUIRE(refusal_of(dense, degrees(8, 4, 2, 2)) ==
-          "tensor x context: 8 ranks do not divide the 4 ranks of a pipeline stage (8 ranks / "
-          "pipeline 2)");
-  REQUIRE(refusal_of(dense, degrees(8, 4, 0, 2)) ==
-          "tensor x context: 0 ranks do not divide the 4 ranks of a pipeline stage (8 ranks / "
-          "pipeline 2)");
-  // Without expert_tensor, experts are cut by `tensor` too.
-  REQUIRE(refusal_of(sparse, degrees(8, 4, 1, 2, 2)) ==
-          "expert x expert_tensor: 8 ranks do not divide the 4 ranks of a pipeline stage (8 ranks "
-          "/ pipeline 2)");
-  REQUIRE(refusal_of(sparse, degrees(8, 4, 1, 2, 2, 2)) == "");
-  // Two wrongs: 4 = -2 x -2, and a product beyond 32 bits that would come out as 1.
-  REQUIRE(refusal_of(sparse, degrees(8, 1, 1, 2, -2, -2)) ==
-          "expert x expert_tensor: 4 ranks do not divide the 4 ranks of a pipeline stage (8 ranks "
-          "/ pipeline 2)");
-  REQUIRE(refusal_of(sparse, degrees(8, 1, 1, 2, 641, 6'700'417)) ==
-          "expert x expert_tensor: 4294967297 ranks do not divide the 4 ranks of a pipeline stage "
-          "(8 ranks / "
-          "pipeline 2)");
-  REQUIRE(refusal_of(small_model(12, 6), degrees(8, 1, 1, 1, 4)) ==
-          "expert: 4 does not divide 6 experts; Megatron needs equal shares");
-  REQUIRE(refusal_of(dense, degrees(8, 1, 1, 1, 16)) == "");  // no experts to divide
-  // 5 heads of 4 rows cut in 4: 5 rows each, but no whole heads.
-  REQUIRE(refusal_of(small_model(12, 0, {5, 1, 4}), degrees(8, 4, 1, 1)) ==
-          "tensor: 4 does not divide 5 attention heads; use a divisor of 5");
-  REQUIRE(refusal_of(small_model(12, 0, {12, 6, 4}), degrees(8, 4, 1, 1)) ==
-          "tensor: 4 is neither a divisor nor a multiple of 6 key/value heads; use one");
-  REQUIRE(refusal_of(small_model(12, 0, {12, 2, 4}), degrees(8, 4, 1, 1)) == "");
-}
-
 TEST_CASE("megatron: a tensor that can't be cut is refused with the key and its name",
           "[models][megatron]") {
   const auto side = megatron(small_model(4, 8), degrees(8, 4, 1, 2, 1, 4));
   REQUIRE(refusal([&] {
             side->layout(tensor({{10, Axis::ffn, {}}}), 0, 1);
-          }) ==
-          "tensor: w can't be cut by 4 ranks: a dim of 10 rows does not divide evenly into 4; use "
-          "a divisor of "
-          "10, or split: chunk or balanced");
+          }) == "tensor: w can't be cut by 4 ranks: 10 rows do not divide evenly; use 2");
   REQUIRE(refusal([&] {
             side->layout(tensor({{8, Axis::expert, {}}, {10, Axis::ffn, {}}}, Role::routed_expert),
                          0, 1);
-          }) ==
-          "expert_tensor: w can't be cut by 4 ranks: a dim of 10 rows does not divide evenly into "
-          "4; use a "
-          "divisor of 10, or split: chunk or balanced");
+          }) == "expert_tensor: w can't be cut by 4 ranks: 10 rows do not divide evenly; use 2");
   // (32 + 2 x 2) heads of 4 rows: 144 rows, 4.5 for each of 32.
   const auto fused = megatron(small_model(4, 0, {32, 2, 4}), degrees(32, 32, 1, 1));
   REQUIRE(refusal([&] {
             fused->layout(tensor({{128, Axis::q_head, {}}}, Role::attention, "q"), 0, 1);
           }) ==
-          "tensor: w can't be cut by 32 ranks: a fused QKV matrix of 144 rows does not divide "
-          "evenly into 32");
+          "tensor: w can't be cut by 32 ranks: 144 rows of the fused QKV matrix do not divide "
+          "evenly; use 16");
 }
 
 TEST_CASE("megatron: tp is fastest, then cp, dp and pp, and cp and dp hold copies",

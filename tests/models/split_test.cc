@@ -147,4 +147,15 @@ TEST_CASE("split: kinds and their numbers make splits differ", "[models][split]"
   }
 }
 
+TEST_CASE("split: chunks of whole units, of which the last may be short", "[models][split]") {
+  // 10 rows are units of 4, 4 and 2; two ranks get ceil(3 / 2) = 2 units, so 8 rows and 2.
+  const Split split = Split::chunk(4);
+  REQUIRE(split.piece(10, 2, 0) == IntervalSet(Interval{0, 8}));
+  REQUIRE(split.piece(10, 2, 1) == IntervalSet(Interval{8, 10}));
+  REQUIRE(split.piece(10, 4, 2) == IntervalSet(Interval{8, 10}));
+  REQUIRE(split.piece(10, 4, 3).empty());
+  REQUIRE(split != Split::chunk());
+  REQUIRE(Split::chunk(1) == Split::chunk());
+}
+
 }  // namespace refit::test

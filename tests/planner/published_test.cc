@@ -3,7 +3,9 @@
 #include <catch2/catch.hpp>
 
 #include "models/import/hf_config.h"
+#include "models/megatron.h"
 #include "models/parallelism.h"
+#include "models/vllm.h"
 #include "schedule/verify.h"
 #include "tests/support/m2n_case.h"
 

@@ -33,14 +33,16 @@ TEST_CASE("the good scenario of this file is good", "[scenarios][errors]") {
 TEST_CASE("an unknown key is refused with the nearest known one", "[scenarios][errors]") {
   CHECK(with("plan:", "plans:") ==
         "s.yaml:12:1: unknown key 'plans'; did you mean 'plan'? known keys: scenario, description, "
-        "assumptions, cluster, model, training, generation, tensors, plan, network_model");
+        "assumptions, cluster, model, training, generation, convert, tensors, plan, network_model, "
+        "fault");
   CHECK(
       with("  chunks: 8", "  chunk: 8") ==
       "s.yaml:13:3: plan: unknown key 'chunk'; did you mean 'chunks'? known keys: chunks, streams, "
       "balance, injected_domains, bucket, buffers, policy");
   CHECK(
       with("model: qwen3-30b-a3b", "model: {name: qwen3-30b-a3b, dtyp: bf16}") ==
-      "s.yaml:3:30: model: unknown key 'dtyp'; did you mean 'dtype'? known keys: name, dtype, mtp");
+      "s.yaml:3:30: model: unknown key 'dtyp'; did you mean 'dtype'? known keys: name, dtype, mtp, "
+      "fp32_small_tensors");
   CHECK(with("nodes: 2", "node: 2")
             .find("s.yaml:2:30: cluster: unknown key 'node'; did you mean "
                   "'nodes'?") == 0);
@@ -91,7 +93,7 @@ TEST_CASE("a model that is not there is refused where it is named", "[scenarios]
         "folder");
   CHECK(with("qwen3-30b-a3b", "{name: qwen3-30b-a3b, dtype: bf15}") ==
         "s.yaml:3:37: model.dtype: 'bf15' is not an element type; use one of bf16, f16, f32, f64, "
-        "f8_e4m3, f8_e5m2, u8, i8, i16, i32, i64");
+        "f8_e4m3, f8_e5m2, f8_e8m0, u8, i8, i16, i32, i64");
 }
 
 TEST_CASE("a network model that is not there is refused where it is named", "[scenarios][errors]") {

@@ -61,6 +61,7 @@ TEST_CASE("every small scenario is planned by every strategy, and every plan is 
 
 TEST_CASE("the small scenarios show each kind of machine, model and option once", "[scenarios]") {
   int own_policy = 0, tensors = 0, mixtures = 0, dense = 0, sites = 0, shared_nics = 0, leaves = 0;
+  int fp8 = 0, mxfp4 = 0, casts = 0;
   int mamba = 0, one_domain = 0, both_sides = 0, chunks = 0, buffers = 0;
   for (const std::string& file : files_in("scenarios/small")) {
     const Scenario s = load_scenario(file);
@@ -70,6 +71,10 @@ TEST_CASE("the small scenarios show each kind of machine, model and option once"
     dense += s.model && s.model->experts == 0 ? 1 : 0;
     mamba += s.model && s.model->bytes(Role::linear_attention) > 0 ? 1 : 0;
     sites += s.cluster.sites() > 1 ? 1 : 0;
+    const Format needed = s.edge.destination.precision.format;
+    fp8 += needed == Format::fp8_blockwise ? 1 : 0;
+    mxfp4 += needed == Format::mxfp4 ? 1 : 0;
+    casts += needed == Format::bf16 ? 1 : 0;
     const NodeGroupSpec& group = s.cluster.spec().groups.front();
     shared_nics += group.nics_per_node < group.gpus_per_node ? 1 : 0;
     leaves += s.cluster.leaf_up(Rank(0)) ? 1 : 0;
@@ -80,7 +85,7 @@ TEST_CASE("the small scenarios show each kind of machine, model and option once"
     buffers += s.plan.buffers != PlanOptions{}.buffers ? 1 : 0;
   }
   for (const int count : {own_policy, tensors, mixtures, dense, mamba, sites, shared_nics, leaves,
-                          one_domain, both_sides, chunks, buffers}) {
+                          one_domain, both_sides, chunks, buffers, fp8, mxfp4, casts}) {
     CHECK(count > 0);
   }
 }

@@ -23,7 +23,7 @@ training:
   expert_tensor: 1
   first_stage_layers: 20
   last_stage_layers: 28
-  vocab_divisible_by: 256
+  vocab_padding: 256
 generation:
   engine: vllm
   gpus: 8
