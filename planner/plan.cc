@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "models/parcels.h"
+#include "planner/optimal/optimal.h"
 #include "planner/stage_work.h"
 #include "planner/strategies.h"
 #include "schedule/builder.h"
@@ -35,21 +36,6 @@ void set_chunks(const PlanOptions& options, std::vector<Parcel>& parcels) {
   }
 }
 
-// Bytes that a strategy's tensors leave on one destination rank: the largest.
-std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine) {
-  std::vector<std::int64_t> landed(static_cast<std::size_t>(refit.ranks), 0);
-  for (std::size_t c = 0; c < refit.classes.size(); ++c) {
-    if (!mine[c]) continue;
-    const Layout& layout = refit.classes[c].destination;
-    const std::vector<Rank> ranks = layout.mesh().ranks();
-    const std::vector<std::int64_t> elements = layout.elements_by_index();
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      landed[ranks[i].index()] += elements[i] * bytes_per_element(refit.classes[c].dtype);
-    }
-  }
-  return *std::max_element(landed.begin(), landed.end());
-}
-
 void check(const Refit& refit, const Cluster& cluster, const PlanOptions& options) {
   if (refit.classes.empty()) throw Error(ErrorCode::bad_input, "there is no tensor to move");
   if (refit.ranks > cluster.gpus()) {
@@ -70,6 +56,7 @@ void check(const Refit& refit, const Cluster& cluster, const PlanOptions& option
 Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
               const PlanOptions& options) {
   check(refit, cluster, options);
+  if (policy.rest == Strategy::optimal) return plan_optimal(refit, cluster, options);
   std::vector<Parcel> parcels =
       find_parcels(refit, [&](const TensorClass& c) { return group_of(policy.of(c)); });
   set_chunks(options, parcels);
@@ -102,6 +89,7 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
       builder.begin_phase("land");
       builder.compute({0, builder.next_round(0)}, Work::land, builder.group(refit.destinations), 1,
                       landed_bytes(refit, mine));
+      convert(0, refit.destinations, convert_work(refit, mine, EdgeSide::destination), builder);
       builder.barrier(world);
     }
   }

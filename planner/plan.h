@@ -16,6 +16,7 @@ enum class Strategy {
   gather_broadcast,  // gather each tensor in the training group, broadcast it to all generation
                      // ranks
   direct,            // each destination replica gets its overlaps from a source replica
+  optimal,           // all owners, all NICs, relays: near the proven bound; of whole refits only
   reshard,           // NCCL M2N: one copy per NVLink domain, chains between domains, NVLink fan-out
 };
 

@@ -11,6 +11,8 @@ std::string_view to_string(Strategy strategy) {
       return "gather_broadcast";
     case Strategy::direct:
       return "direct";
+    case Strategy::optimal:
+      return "optimal";
     case Strategy::reshard:
       return "reshard";
   }
@@ -25,7 +27,7 @@ Strategy Policy::of(const TensorClass& tensor_class) const {
 
 Policy named_policy(std::string_view name) {
   for (const Strategy strategy :
-       {Strategy::gather_broadcast, Strategy::direct, Strategy::reshard}) {
+       {Strategy::gather_broadcast, Strategy::direct, Strategy::reshard, Strategy::optimal}) {
     if (name == to_string(strategy)) return {std::string(name), strategy, {}};
   }
   if (name == "hybrid") {
@@ -35,7 +37,8 @@ Policy named_policy(std::string_view name) {
   }
   throw Error(
       ErrorCode::bad_input,
-      fmt::format("'{}' is not a strategy; use one of gather_broadcast, direct, reshard, hybrid",
+      fmt::format("'{}' is not a strategy; use one of gather_broadcast, direct, reshard, hybrid, "
+                  "optimal",
                   name));
 }
 

@@ -131,6 +131,13 @@ OpId ScheduleBuilder::move(Op op, CargoId cargo, ChunkRange chunks,
   return append(op, after);
 }
 
+void ScheduleBuilder::set_window(int lane, LaneWindow window) {
+  REFIT_CHECK(window.send.size() == static_cast<std::size_t>(schedule_.ranks) &&
+              window.receive.size() == window.send.size());
+  schedule_.windows.resize(static_cast<std::size_t>(schedule_.lanes));
+  schedule_.windows[static_cast<std::size_t>(lane)] = std::move(window);
+}
+
 OpId ScheduleBuilder::transfer(Slot slot, Rank src, Rank dst, CargoId cargo, ChunkRange chunks,
                                const std::vector<OpId>& after) {
   Op op = op_in(slot, OpKind::transfer);

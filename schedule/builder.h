@@ -36,6 +36,9 @@ class ScheduleBuilder {
   GroupId group(std::vector<Rank> ranks);  // one row
   CargoId cargo(std::vector<ParcelId> parcels);
 
+  // The lane has no rounds from now on. Before its first op.
+  void set_window(int lane, LaneWindow window);
+
   int begin_phase(std::string name);  // ops from here on belong to it
   void continue_phase(int phase);     // back to one that has begun
   // The first round of a lane that no op uses yet.

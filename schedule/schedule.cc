@@ -36,6 +36,8 @@ std::string_view to_string(Work work) {
       return "load";
     case Work::fixed:
       return "fixed";
+    case Work::convert:
+      return "convert";
   }
   return "?";
 }

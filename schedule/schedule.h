@@ -20,7 +20,7 @@ enum class OpKind {
 };
 
 // What a compute op does; its cost comes from a network model, not from the schedule.
-enum class Work { none, export_tensors, pack, stack, call, land, load, fixed };
+enum class Work { none, export_tensors, pack, stack, call, land, load, fixed, convert };
 
 std::string_view to_string(OpKind kind);
 std::string_view to_string(Work work);
@@ -77,13 +77,23 @@ struct Phase {
   friend bool operator==(const Phase&, const Phase&) = default;
 };
 
+// How a lane works that is not a sequence of rounds: each rank sends its transfers in the order of
+// the ops, `send` of them at a time, and likewise receives; sending and receiving do not wait for
+// each other. 0: any number at a time, in any order. Such lanes have transfers only, in round 0.
+struct LaneWindow {
+  std::vector<std::uint16_t> send, receive;  // by rank; empty: the lane is in rounds
+
+  bool in_rounds() const { return send.empty(); }
+  friend bool operator==(const LaneWindow&, const LaneWindow&) = default;
+};
+
 // A plan as plain data: the planner writes it, the simulator and the executor read it.
 //
 // Rules, checked by verify (docs/schedule_format.md):
 // 1. `after` names smaller op ids only.
 // 2. Each op in `after` touches a rank that sends or works in this op.
 // 3. A lane is FIFO on each rank: its ops are in round order; all ranks meet rounds in one global
-// order.
+// order. Lanes with a window have no rounds.
 // 4. Every rank receives each chunk of each parcel it demands and does not own exactly once.
 //    Collectives deliver only to members that lack the chunk.
 // 5. Nobody sends what it neither owns nor received in an op named in `after`.
@@ -97,7 +107,12 @@ struct Schedule {
   std::vector<Group> groups;
   std::vector<Op> ops;
   std::vector<OpId> after;
+  std::vector<LaneWindow> windows;  // by lane; empty: all lanes are in rounds
 
+  const LaneWindow* window_of(int lane) const {
+    const auto at = static_cast<std::size_t>(lane);
+    return at < windows.size() && !windows[at].in_rounds() ? &windows[at] : nullptr;
+  }
   std::span<const OpId> after_of(const Op& op) const {
     return std::span(after).subspan(op.after_begin, op.after_end - op.after_begin);
   }

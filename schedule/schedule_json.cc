@@ -89,6 +89,19 @@ void add_op(Out& out, const Op& op) {
           op.after_begin, op.after_end);
 }
 
+void add_window(Out& out, const LaneWindow& window) {
+  const auto add_side = [&](const char* key, const std::vector<std::uint16_t>& widths) {
+    out.add("\"{}\": [", key);
+    for (std::size_t r = 0; r < widths.size(); ++r) out.add("{}{}", r == 0 ? "" : ",", widths[r]);
+    out.add("]");
+  };
+  out.add("{{");
+  add_side("send", window.send);
+  out.add(", ");
+  add_side("receive", window.receive);
+  out.add("}}");
+}
+
 }  // namespace
 
 void write_schedule(std::ostream& stream, const SavedSchedule& saved) {
@@ -120,7 +133,12 @@ void write_schedule(std::ostream& stream, const SavedSchedule& saved) {
   for (std::size_t i = 0; i < schedule.after.size(); ++i) {
     out.add("{}{}", i == 0 ? "" : (i % 32 == 0 ? ",\n" : ","), schedule.after[i].value);
   }
-  out.add("]}}\n");
+  out.add("]");
+  if (!schedule.windows.empty()) {
+    add_list(out, "windows", schedule.windows,
+             [&](const LaneWindow& window) { add_window(out, window); });
+  }
+  out.add("}}\n");
 }
 
 bool looks_like_schedule(const std::string& text) {

@@ -32,13 +32,15 @@ constexpr std::size_t kMaxDims = 17;  // 16 of a tensor, and the member
 constexpr int kMaxDepth = 8;
 
 constexpr std::string_view kSchema = "refit.schedule/1";
-constexpr std::array<const char*, 11> kKeys = {"schema", "strategy", "scenario", "ranks",
+constexpr std::array<const char*, 12> kKeys = {"schema", "strategy", "scenario", "ranks",
                                                "lanes",  "phases",   "parcels",  "cargos",
-                                               "groups", "ops",      "after"};
+                                               "groups", "ops",      "after",    "windows"};
+constexpr const char* kOptionalKey = "windows";  // only plans with such lanes have it
 constexpr std::array<OpKind, 5> kOpKinds = {OpKind::transfer, OpKind::all_gather, OpKind::broadcast,
                                             OpKind::compute, OpKind::barrier};
-constexpr std::array<Work, 8> kWorks = {Work::none, Work::export_tensors, Work::pack, Work::stack,
-                                        Work::call, Work::land,           Work::load, Work::fixed};
+constexpr std::array<Work, 9> kWorks = {Work::none,  Work::export_tensors, Work::pack,
+                                        Work::stack, Work::call,           Work::land,
+                                        Work::load,  Work::fixed,          Work::convert};
 constexpr std::array<const char*, 15> kColumns = {
     "kind",  "work",        "lane",      "phase", "round", "src",         "dst",      "group",
     "cargo", "chunk_begin", "chunk_end", "count", "bytes", "after_begin", "after_end"};
@@ -66,6 +68,7 @@ class Reader {
   void take_item(const Json& item);
   void take_after(const Json& item);
   void take_root(const Json& root);
+  void read_windows(const Json& value);
   void check_references() const;
   void check_op(std::size_t index) const;
 
@@ -367,7 +370,9 @@ bool Reader::on_event(int depth, Json::parse_event_t event, Json& value) {
 
 void Reader::take_root(const Json& root) {
   if (!root.is_object()) fail("", "expected an object");
-  for (const char* key : kKeys) member(root, key, "");
+  for (const char* key : kKeys) {
+    if (std::string_view(key) != kOptionalKey) member(root, key, "");
+  }
   for (const char* key : {"phases", "parcels", "cargos", "groups", "ops", "after"}) {
     list(root[key], key);
   }
@@ -379,6 +384,33 @@ void Reader::take_root(const Json& root) {
   schedule.ranks = static_cast<int>(integer(root["ranks"], 1, kMaxRanks, [] { return "ranks"; }));
   schedule.lanes = static_cast<int>(integer(root["lanes"], 0, 256, [] { return "lanes"; }));
   if (schedule.phases.size() > 256) fail("phases", "more than 256 phases");
+  if (root.contains(kOptionalKey)) read_windows(root[kOptionalKey]);
+}
+
+void Reader::read_windows(const Json& value) {
+  Schedule& schedule = saved_.schedule;
+  const auto ranks = static_cast<std::size_t>(schedule.ranks);
+  for (const Json& item : list(value, kOptionalKey)) {
+    const std::string path = fmt::format("windows[{}]", schedule.windows.size());
+    const auto read_side = [&](const char* key) {
+      std::vector<std::uint16_t> widths;
+      for (const Json& width : list(member(item, key, path), path)) {
+        widths.push_back(static_cast<std::uint16_t>(
+            integer(width, 0, 65535, [&] { return fmt::format("{}.{}", path, key); })));
+      }
+      return widths;
+    };
+    LaneWindow window{read_side("send"), read_side("receive")};
+    allow_only(item, {"send", "receive"}, path);
+    const bool fits = window.send.size() == window.receive.size() &&
+                      (window.send.empty() || window.send.size() == ranks);
+    if (!fits) fail(path, fmt::format("expected {} widths for each side, or none", ranks));
+    schedule.windows.push_back(std::move(window));
+  }
+  if (schedule.windows.size() != static_cast<std::size_t>(schedule.lanes)) {
+    fail(kOptionalKey, fmt::format("expected one for each of {} lanes, got {}", schedule.lanes,
+                                   schedule.windows.size()));
+  }
 }
 
 void Reader::check_op(std::size_t index) const {

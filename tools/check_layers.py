@@ -13,17 +13,19 @@ LAYERS = {
     "base": ([], []),
     "topology": (["base"], []),
     "models": (["base"], []),
-    "schedule": (["base", "models"], []),
-    "planner": (["base", "topology", "models", "schedule"], []),
+    "schedule": (["base", "topology", "models"], []),
     "sim": (["base", "topology", "models", "schedule"], []),
+    "planner": (["base", "topology", "models", "schedule", "sim"], []),
     "executor": (["base", "topology", "models", "schedule"], []),
     # Values only: a report runs nothing.
     "report": (["base", "topology", "models", "schedule"],
-               ["sim/prediction.h", "sim/network_model.h", "sim/lower_bound.h", "sim/traffic.h",
+               ["sim/fault.h", "sim/prediction.h", "sim/network_model.h", "sim/lower_bound.h", "sim/traffic.h",
                 "executor/measurement.h"]),
     "scenarios": (["base", "topology", "models", "schedule", "planner", "sim"], []),
+    # Whether others would take a scenario as it is.
+    "checks": (["base", "topology", "models", "schedule", "planner", "sim", "scenarios"], []),
     "cli": (["base", "topology", "models", "schedule", "planner", "sim", "executor", "report",
-             "scenarios"], []),
+             "scenarios", "checks"], []),
 }
 
 # Folders that may include every module, its detail/ and every foreign library.
@@ -33,6 +35,7 @@ FREE = ["tests", "bench"]
 FOREIGN = {
     "yaml-cpp/": ["base/yaml.cc"],
     "simgrid/": ["sim/detail/"],
+    "coin/": ["sim/detail/linear_program.cc"],
     "xbt/": ["sim/detail/"],
     "graphviz/": ["report/dot.cc"],
     "cgraph.h": ["report/dot.cc"],

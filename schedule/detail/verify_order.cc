@@ -20,7 +20,11 @@ class Order {
     for (std::size_t id = 0; id < schedule_.ops.size() && findings_.size() < most_; ++id) {
       const Op& op = schedule_.ops[id];
       for (const OpId earlier : schedule_.after_of(op)) check_wait(id, earlier);
-      if (op.kind == OpKind::barrier) {
+      if (schedule_.window_of(op.lane) != nullptr && op.kind != OpKind::barrier) {
+        if (op.kind != OpKind::transfer || op.round != 0)
+          report(id, fmt::format("is in lane {}, which has a window: use a transfer in round 0",
+                                 op.lane));
+      } else if (op.kind == OpKind::barrier) {
         close_rounds(op);
       } else if (op.kind == OpKind::transfer) {
         check_lane(id, op.src);
@@ -62,7 +66,8 @@ class Order {
     }
     // They share a rank, on which the ops of a round start together.
     const bool has_round = op.kind != OpKind::barrier && before.kind != OpKind::barrier;
-    if (has_round && op.lane == before.lane && op.round == before.round) {
+    const bool same_lane = op.lane == before.lane && schedule_.window_of(op.lane) == nullptr;
+    if (has_round && same_lane && op.round == before.round) {
       report(id,
              fmt::format("waits for op {} of its own round, {} of lane {}; put it in a later one",
                          earlier.value, op.round, op.lane));

@@ -17,6 +17,7 @@ struct Demand {
   };
   std::vector<const std::vector<Rank>*> lists;  // of the parcels, which must outlive this
   std::vector<Pair> pairs;
+  std::vector<std::uint32_t> pair_of_parcel;
 };
 
 Demand group_demand(const std::vector<Parcel>& parcels);

@@ -29,7 +29,7 @@ void LaneOrder::after(TaskId task, TaskId before) {
 
 void LaneOrder::place(TaskId task, int lane, std::int32_t round, Rank rank) {
   REFIT_CHECK(lane < lanes_ && rank.index() < ranks_);
-  Queue& here = queue(lane, rank);
+  Queue& here = rounds(lane, rank);
   if (round != here.round) {
     REFIT_CHECK(round > here.round);  // verify has seen that lanes are in round order
     if (here.current != 0) here.gate = joined(here.current);
@@ -43,12 +43,39 @@ void LaneOrder::place(TaskId task, int lane, std::int32_t round, Rank rank) {
 void LaneOrder::barrier(TaskId task, Rank rank) {
   REFIT_CHECK(rank.index() < ranks_);
   for (int lane = 0; lane < lanes_; ++lane) {
-    Queue& here = queue(lane, rank);
+    Queue& here = rounds(lane, rank);
     const TaskId last = here.current != 0 ? joined(here.current) : here.gate;
     if (last != task) after(task, last);  // a rank listed twice has met it already
     here.gate = task;
     here.current = 0;
+    if (windows_.empty()) continue;
+    for (const bool sending : {true, false}) {
+      Window& side = window(lane, sending, rank);
+      after(task, side.gate);
+      for (const TaskId earlier : side.last) after(task, earlier);
+      side = {{}, 0, task};
+    }
   }
+}
+
+LaneOrder::Window& LaneOrder::window(int lane, bool sending, Rank rank) {
+  if (windows_.empty()) windows_.resize(2 * queues_.size(), Window{{}, 0, kNobody});
+  const std::size_t at = static_cast<std::size_t>(lane) * ranks_ + rank.index();
+  return windows_[2 * at + (sending ? 1 : 0)];
+}
+
+void LaneOrder::queue(TaskId task, int lane, bool sending, std::uint16_t width, Rank rank) {
+  REFIT_CHECK(lane < lanes_ && rank.index() < ranks_);
+  Window& side = window(lane, sending, rank);
+  // A barrier before the first op of the lane is known to its queue of rounds only.
+  after(task, side.gate != kNobody ? side.gate : rounds(lane, rank).gate);
+  if (width == 0 || side.last.size() < width) {
+    side.last.push_back(task);
+    return;
+  }
+  after(task, side.last[side.oldest]);
+  side.last[side.oldest] = task;
+  side.oldest = (side.oldest + 1) % width;
 }
 
 LaneOrder::SetId LaneOrder::with(SetId set, TaskId task) {

@@ -32,6 +32,8 @@ class LaneOrder {
   // The calls for one task come one after the other; tasks come in the order of their ids.
   void after(TaskId task, TaskId before);
   void place(TaskId task, int lane, std::int32_t round, Rank rank);
+  // One end of a transfer on a lane with a window: waits for the op that many places before it.
+  void queue(TaskId task, int lane, bool sending, std::uint16_t width, Rank rank);
   // Waits for everything placed earlier on the rank, on any lane; all that follows waits for it.
   void barrier(TaskId task, Rank rank);
 
@@ -54,15 +56,24 @@ class LaneOrder {
     SetId current = 0;
   };
 
+  // Of a rank on a lane with a window: one for sending, one for receiving.
+  struct Window {
+    std::vector<TaskId> last;  // as many as may run at a time; all, if any number may
+    std::size_t oldest = 0;
+    TaskId gate = 0;
+  };
+  Window& window(int lane, bool sending, Rank rank);
+
   SetId with(SetId set, TaskId task);
   TaskId joined(SetId set);
-  Queue& queue(int lane, Rank rank) {
+  Queue& rounds(int lane, Rank rank) {
     return queues_[static_cast<std::size_t>(lane) * ranks_ + rank.index()];
   }
 
   std::size_t ranks_ = 0;
   int lanes_ = 0;
   std::vector<Queue> queues_;
+  std::vector<Window> windows_;  // empty if no lane has one
   std::vector<Set> sets_;     // 0: the empty set
   std::vector<TaskId> seen_;  // by task: the task that last got an edge from it
   std::vector<Edge> edges_;

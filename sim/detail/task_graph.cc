@@ -69,6 +69,12 @@ void order_op(const Schedule& schedule, const Op& op, TaskId task, LaneOrder& or
     REFIT_CHECK(before.index() < task);  // verify has seen it
     order.after(task, static_cast<TaskId>(before.value));
   }
+  if (const LaneWindow* window = schedule.window_of(op.lane);
+      window != nullptr && op.kind == OpKind::transfer) {
+    order.queue(task, op.lane, true, window->send[op.src.index()], op.src);
+    order.queue(task, op.lane, false, window->receive[op.dst.index()], op.dst);
+    return;
+  }
   if (op.kind == OpKind::transfer) {
     order.place(task, op.lane, op.round, op.src);
     order.place(task, op.lane, op.round, op.dst);

@@ -46,7 +46,7 @@ SavedSchedule small() {
   s.groups = {{{Rank{0}, Rank{8}, Rank{9}, Rank{1}}, 2}};
   s.after = {OpId{0}, OpId{1}, OpId{0}};
   Op work = op_of(OpKind::compute, 0, 0, 0);
-  work.work = Work::stack;
+  work.work = Work::convert;
   work.count = 5;
   work.bytes = 7;
   Op gather = op_of(OpKind::all_gather, 1, 0, 3);
@@ -117,7 +117,7 @@ TEST_CASE("random schedules read back equal", "[schedule][json]") {
   Schedule& s = saved.schedule;
   for (int i = 0; i < 500; ++i) {
     Op op = op_of(static_cast<OpKind>(below(5)), below(3), below(2), below(1000));
-    op.work = static_cast<Work>(below(8));
+    op.work = static_cast<Work>(below(9));
     op.src = Rank{below(40)};
     op.dst = Rank{below(40)};
     op.cargo = CargoId{below(3)};
@@ -157,7 +157,7 @@ TEST_CASE("another version or another file is named as such", "[schedule][json]"
   REQUIRE(
       error_of("{\"schema\": \"refit.schedule/1\",\n \"rank\": 3}") ==
       "plan.json: unknown member 'rank'; a schedule has schema, strategy, scenario, ranks, lanes, "
-      "phases, parcels, cargos, groups, ops, after");
+      "phases, parcels, cargos, groups, ops, after, windows");
   REQUIRE(error_of(changed("\"lanes\": 3", "\"ranks\": 3")) ==
           "plan.json: ranks: the member stands here twice");
 }

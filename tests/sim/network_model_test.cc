@@ -28,7 +28,9 @@ TEST_CASE("network model: the default is first, complete, and names a source for
   REQUIRE(model.pack_bytes_per_s == 0);
   REQUIRE(model.land_bytes_per_s == Approx(163e9));
   REQUIRE(model.latencies);
-  REQUIRE(model.sources.size() == 9);
+  // Memory bandwidth of an H100 SXM, 3.35 TB/s, times 3/4.
+  REQUIRE(model.convert_bytes_per_s == Approx(2.5e12));
+  REQUIRE(model.sources.size() == 10);
   for (const NetworkModel::Source& source : model.sources) {
     CAPTURE(source.parameter);
     REQUIRE(source.source.size() > 10);
@@ -43,6 +45,7 @@ TEST_CASE("network model: wire only is the same from code and from file", "[sim]
   REQUIRE(file.nvlink_efficiency == code.nvlink_efficiency);
   REQUIRE(file.fixed_s == code.fixed_s);
   REQUIRE(file.land_bytes_per_s == code.land_bytes_per_s);
+  REQUIRE(file.convert_bytes_per_s == 0);
   REQUIRE(file.latencies == code.latencies);
 }
 

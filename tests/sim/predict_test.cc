@@ -141,6 +141,7 @@ TEST_CASE("predict: each kind of work has its price", "[sim]") {
   model.stack_matrix_s = 4e-3;
   model.pack_bytes_per_s = 100e9;
   model.land_bytes_per_s = 200e9;
+  model.convert_bytes_per_s = 250e9;
   const auto seconds = [&](Work work, int ranks_in_group, int count, double bytes) {
     PlanWriter plan(8);
     plan.compute(work, plan.group(ranks(0, ranks_in_group)), count, bytes);
@@ -155,6 +156,7 @@ TEST_CASE("predict: each kind of work has its price", "[sim]") {
   REQUIRE(seconds(Work::stack, 8, 7, 1e9) == Approx(28e-3));
   REQUIRE(seconds(Work::pack, 8, 7, 1e9) == Approx(10e-3));
   REQUIRE(seconds(Work::land, 8, 7, 1e9) == Approx(5e-3));
+  REQUIRE(seconds(Work::convert, 8, 7, 1e9) == Approx(4e-3));
   REQUIRE(seconds(Work::none, 8, 7, 1e9) == 0);
 }
 

@@ -1,0 +1,190 @@
+#include "planner/optimal/assignment.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace refit {
+namespace {
+
+// How far above the bound a port may be loaded before a neighbour's NIC is used instead.
+constexpr double kTolerance = 0.002;
+
+class Assigner {
+ public:
+  Assigner(const AssignmentInput& input, const PlanNetwork& network)
+      : input_(input), network_(network), limit_s_(input.bound.seconds * (1 + kTolerance)) {
+    out_s_.assign(network.send_ports.size(), 0);
+    in_s_.assign(network.receive_ports.size(), 0);
+    nvlink_.assign(static_cast<std::size_t>(network.ranks()), 0);
+    received_.assign(static_cast<std::size_t>(network.ranks()), 0);
+    given_.resize(input.view.classes.size());
+    for (std::size_t c = 0; c < given_.size(); ++c)
+      given_[c].assign(input.view.classes[c].owners.size(), 0);
+    seen_.assign(given_.size(), 0);
+  }
+
+  Assignment run() {
+    for (const int c : in_order_of_freedom()) place(c);
+    result_.sent_s = out_s_;
+    return std::move(result_);
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  std::size_t send_port(Rank r) const { return at(network_.send_port[r.index()]); }
+  std::size_t receive_port(Rank r) const { return at(network_.receive_port[r.index()]); }
+  double out_rate(Rank r) const { return network_.send_ports[send_port(r)].bytes_per_s; }
+  double in_rate(Rank r) const { return network_.receive_ports[receive_port(r)].bytes_per_s; }
+  int island(Rank r) const { return network_.island[r.index()]; }
+
+  // What can go few ways first: few owners, few demanders per island.
+  std::vector<int> in_order_of_freedom() const {
+    std::vector<double> freedom;
+    for (std::size_t c = 0; c < input_.contents.size(); ++c) {
+      const Content& content = input_.contents[c];
+      const std::size_t islands = needers(c).size();
+      freedom.push_back(static_cast<double>(content.owners->size()) +
+                        100.0 * static_cast<double>(content.demanders->size()) /
+                            static_cast<double>(std::max<std::size_t>(1, islands)));
+    }
+    std::vector<int> order(freedom.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return freedom[at(a)] < freedom[at(b)]; });
+    return order;
+  }
+
+  const std::vector<int>& needers(std::size_t content) const {
+    return input_.view.classes[at(input_.class_of_content[content])].needers;
+  }
+
+  void place(int c) {
+    const Content& content = input_.contents[at(c)];
+    const auto& view = input_.view.classes[at(input_.class_of_content[at(c)])];
+    owners_in_.clear();
+    demanders_in_.clear();
+    for (const Rank r : *content.owners) owners_in_[island(r)].push_back(r);
+    for (const Rank r : *content.demanders) {
+      if (!std::binary_search(content.owners->begin(), content.owners->end(), r))
+        demanders_in_[island(r)].push_back(r);
+    }
+    for (const auto& [where, demanders] : demanders_in_) {
+      const auto owners = owners_in_.find(where);
+      if (owners == owners_in_.end()) continue;
+      for (const Rank dst : demanders) {
+        const Rank src = least(owners->second, [&](Rank r) { return nvlink_[r.index()]; });
+        nvlink_[src.index()] += static_cast<double>(content.bytes);
+        result_.locals.push_back({c, src, dst});
+      }
+    }
+    if (view.needers.empty()) return;
+    const double bytes = static_cast<double>(content.bytes) / content.chunks;
+    for (int i = 0; i < content.chunks; ++i) add_chunk(c, i, bytes, view);
+  }
+
+  void add_chunk(int c, int index, double bytes, const DomainClasses::Class& view) {
+    PlanChunk chunk;
+    chunk.bytes = bytes;
+    chunk.content = c;
+    chunk.index = index;
+    Rank sender = choose_sender(c, bytes, view);
+    if (input_.proxies && out_s_[send_port(sender)] + bytes / out_rate(sender) > limit_s_) {
+      const Rank proxy = least(island_ranks(sender),
+                               [&](Rank r) { return out_s_[send_port(r)] + bytes / out_rate(r); });
+      if (send_port(proxy) != send_port(sender)) {
+        chunk.proxied_by = sender.value;
+        nvlink_[sender.index()] += bytes;
+        sender = proxy;
+      }
+    }
+    out_s_[send_port(sender)] += bytes / out_rate(sender);
+    chunk.holders[0] = sender.value;
+    const auto& owners = *input_.contents[at(c)].owners;
+    for (std::size_t k = 0; k < owners.size(); ++k) {
+      const Rank other = owners[(result_.chunks.size() + k) % owners.size()];
+      if (other == sender) continue;
+      chunk.holders[1] = other.value;
+      break;
+    }
+    chunk.first = static_cast<std::uint32_t>(result_.deliveries.size());
+    const auto number = static_cast<std::uint32_t>(result_.chunks.size());
+    for (const int where : view.needers) {
+      const Rank entry = choose_entry(demanders_in_.at(where), sender, bytes);
+      in_s_[receive_port(entry)] += bytes / in_rate(entry);
+      received_[entry.index()] += bytes;
+      result_.deliveries.push_back({entry.value, number, DeliveryState::open});
+    }
+    chunk.end = static_cast<std::uint32_t>(result_.deliveries.size());
+    result_.chunks.push_back(chunk);
+  }
+
+  // The owner island that is furthest behind its share, there the owner that sends least.
+  Rank choose_sender(int c, double bytes, const DomainClasses::Class& view) {
+    const auto k = at(input_.class_of_content[at(c)]);
+    seen_[k] += bytes;
+    const std::vector<double>& share = input_.bound.first_copy_shares[k];
+    std::size_t behind = 0;
+    double most = -1e300;
+    for (std::size_t o = 0; o < view.owners.size(); ++o) {
+      const double deficit = share[o] * seen_[k] - given_[k][o];
+      if (deficit > most) {
+        most = deficit;
+        behind = o;
+      }
+    }
+    given_[k][behind] += bytes;
+    return least(owners_in_.at(view.owners[behind]),
+                 [&](Rank r) { return out_s_[send_port(r)] + 1e-15 * nvlink_[r.index()]; });
+  }
+
+  // The demander whose NIC has least to take in; the sender's rail where that hardly matters.
+  Rank choose_entry(const std::vector<Rank>& demanders, Rank sender, double bytes) {
+    Rank entry = least(demanders, [&](Rank r) {
+      const double rail = network_.rail[r.index()] == network_.rail[sender.index()] ? 0.5 : 0;
+      return in_s_[receive_port(r)] - rail * bytes / in_rate(r) + 1e-15 * received_[r.index()];
+    });
+    if (input_.proxies && in_s_[receive_port(entry)] + bytes / in_rate(entry) > limit_s_) {
+      entry = least(island_ranks(entry), [&](Rank r) {
+        return in_s_[receive_port(r)] + bytes / in_rate(r) - (r == entry ? 1e-12 : 0);
+      });
+    }
+    return entry;
+  }
+
+  const std::vector<Rank>& island_ranks(Rank r) const {
+    return network_.island_ranks[at(island(r))];
+  }
+
+  template <class Load>
+  static Rank least(const std::vector<Rank>& ranks, const Load& load) {
+    Rank best = ranks.front();
+    double lowest = load(best);
+    for (const Rank r : ranks) {
+      const double here = load(r);
+      if (here < lowest) {
+        lowest = here;
+        best = r;
+      }
+    }
+    return best;
+  }
+
+  const AssignmentInput& input_;
+  const PlanNetwork& network_;
+  double limit_s_;
+  Assignment result_;
+  std::vector<double> out_s_, in_s_;        // by port
+  std::vector<double> nvlink_, received_;   // bytes by rank
+  std::vector<std::vector<double>> given_;  // bytes by class, by owner island
+  std::vector<double> seen_;
+  std::map<int, std::vector<Rank>> owners_in_, demanders_in_;  // of the content that is placed
+};
+
+}  // namespace
+
+Assignment assign(const AssignmentInput& input, const PlanNetwork& network) {
+  return Assigner(input, network).run();
+}
+
+}  // namespace refit

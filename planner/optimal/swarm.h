@@ -1,0 +1,37 @@
+#pragma once
+
+#include <vector>
+
+#include "planner/optimal/assignment.h"
+#include "planner/optimal/network.h"
+
+namespace refit {
+
+struct SwarmOptions {
+  bool relays = true;   // ranks that received a chunk hand it on to other islands
+  bool augment = true;  // a sender without a free receiver may take one from another sender
+  int look = 24;        // chunks that nobody has yet, looked at per choice
+  int scan = 64;        // receivers looked at per choice
+  int wakes = 12;       // idle senders woken when a receiver falls free
+  int offers = 0;       // a relay offers a chunk to so many islands; 0: to all that lack it
+};
+
+// A transfer between islands, in the order in which they start.
+struct WireOp {
+  Rank src, dst;
+  std::uint32_t delivery = 0;
+  std::int64_t after = -1;  // the wire op that brought the chunk to `src`; -1: had at the start
+};
+
+struct SwarmResult {
+  std::vector<WireOp> ops;
+  double end_s = 0;  // by the planner's own clock
+  int depth = 0;     // longest chain of relays
+};
+
+// Chooses sender and time of every delivery as ports fall free: bytes that nobody has yet go first,
+// to the receiver that has most left to get. Deterministic.
+SwarmResult run_swarm(Assignment& assignment, const PlanNetwork& network, double bound_s,
+                      const SwarmOptions& options = {});
+
+}  // namespace refit

@@ -1,0 +1,200 @@
+#include "sim/memory.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/plans.h"
+#include "tests/support/m2n_case.h"
+
+using namespace refit;
+using namespace refit::test;
+
+namespace {
+
+std::size_t at(MemoryTerm term) { return static_cast<std::size_t>(term); }
+
+// Nothing but what a test puts in.
+constexpr MemoryOptions kBare{.staging_bytes = 0, .communicator_bytes = 0};
+
+// 8 bytes in two source shards of 4 on ranks 0 and 1, in four destination shards of 2 on ranks 2-5.
+const M2nCase kTwoToFour{{1, 2, 0}, {1, 4, 0}, {8}, Dtype::u8, 1};
+
+// Transfers of `bytes` each, at given times, of parcels that rank 0 owns and `demander` wants.
+class Moves {
+ public:
+  explicit Moves(int lanes, int demander) {
+    plan_.lanes = lanes;
+    plan_.ranks = 6;
+    plan_.parcels.push_back({.owners = {Rank(0)}, .demanders = {Rank(demander)}});
+    plan_.cargos.push_back({{ParcelId(0)}});
+  }
+
+  OpId add(int src, int dst, std::int64_t bytes, Span when, std::vector<OpId> after = {},
+           int lane = 0) {
+    Op op;
+    op.src = Rank(src);
+    op.dst = Rank(dst);
+    op.bytes = bytes;
+    op.lane = static_cast<std::uint8_t>(lane);
+    op.after_begin = static_cast<std::uint32_t>(plan_.after.size());
+    plan_.after.insert(plan_.after.end(), after.begin(), after.end());
+    op.after_end = static_cast<std::uint32_t>(plan_.after.size());
+    return push(op, when);
+  }
+  OpId gather(std::vector<Rank> ranks, std::int64_t bytes, Span when) {
+    Op op;
+    op.kind = OpKind::all_gather;
+    op.group = GroupId(static_cast<std::int64_t>(plan_.groups.size()));
+    op.bytes = bytes;
+    plan_.groups.push_back({ranks, static_cast<int>(ranks.size())});
+    return push(op, when);
+  }
+
+  MemoryUse use(const MemoryOptions& options) const {
+    return memory_use(plan_, make_refit(kTwoToFour), lone_gpus(6), timeline_, options);
+  }
+  double most(int rank, MemoryTerm term, const MemoryOptions& options = kBare) const {
+    return use(options).peak[static_cast<std::size_t>(rank)].bytes[at(term)];
+  }
+
+ private:
+  OpId push(const Op& op, Span when) {
+    plan_.ops.push_back(op);
+    timeline_.push_back(when);
+    return OpId(static_cast<std::int64_t>(plan_.ops.size()) - 1);
+  }
+
+  Schedule plan_;
+  Timeline timeline_;
+};
+
+}  // namespace
+
+TEST_CASE("memory: before anything moves both sides hold their shards", "[sim][memory]") {
+  const MemoryUse use = Moves(1, 2).use(kBare);
+  REQUIRE(use.peak.size() == 6);
+  CHECK(use.peak[1].bytes[at(MemoryTerm::source_shards)] == 4);
+  CHECK(use.peak[1].total() == 4);
+  CHECK(use.peak[5].bytes[at(MemoryTerm::destination_shards)] == 2);
+  CHECK(use.peak[5].total() == 2);
+  CHECK(use.largest == Rank(0));  // of equals the first
+  CHECK(use.dominant == MemoryTerm::source_shards);
+  CHECK_FALSE(use.first_over);
+}
+
+TEST_CASE("memory: a rank on both sides holds both shards", "[sim][memory]") {
+  Refit refit = make_refit(kTwoToFour);
+  refit.classes.front().destination =
+      Layout({1, 8}, Mesh::row_major(Rank(0), {{"tp", 4}}), {shard(1)});
+  Schedule nothing;
+  nothing.ranks = 4;
+  const MemoryUse use = memory_use(nothing, refit, lone_gpus(4), {}, kBare);
+  CHECK(use.peak[0].total() == 6);  // 4 + 2
+  CHECK(use.peak[2].total() == 2);
+}
+
+TEST_CASE("memory: a gather's bucket is whole on every rank of its group", "[sim][memory]") {
+  Moves moves(1, 2);
+  moves.gather(ranks(0, 2), 800, {0, 1});
+  const MemoryUse use = moves.use(kBare);
+  CHECK(use.peak[0].bytes[at(MemoryTerm::buckets)] == 800);
+  CHECK(use.peak[1].total() == 804);
+  CHECK(use.peak[2].total() == 2);
+  CHECK(use.dominant == MemoryTerm::buckets);
+}
+
+TEST_CASE("memory: buckets that overlap in time add up, and those in a row do not",
+          "[sim][memory]") {
+  Moves in_a_row(1, 2);
+  in_a_row.gather(ranks(0, 2), 800, {0, 1});
+  in_a_row.gather(ranks(0, 2), 500, {1, 2});
+  CHECK(in_a_row.most(0, MemoryTerm::buckets) == 800);
+  Moves overlapping(1, 2);
+  overlapping.gather(ranks(0, 2), 800, {0, 1});
+  overlapping.gather(ranks(0, 2), 500, {0.5, 2});
+  CHECK(overlapping.most(0, MemoryTerm::buckets) == 1300);
+}
+
+TEST_CASE("memory: what a rank only hands on is gone after its last use", "[sim][memory]") {
+  SECTION("the next piece comes when the first is gone") {
+    Moves moves(1, 4);
+    const OpId first = moves.add(0, 3, 100, {0, 1});
+    moves.add(3, 4, 100, {1, 2}, {first});
+    const OpId second = moves.add(0, 3, 100, {2, 3});
+    moves.add(3, 4, 100, {3, 4}, {second});
+    CHECK(moves.most(3, MemoryTerm::relayed) == 100);
+  }
+  SECTION("the next piece comes while the first is being handed on") {
+    Moves moves(1, 4);
+    const OpId first = moves.add(0, 3, 100, {0, 1});
+    moves.add(3, 4, 100, {1, 2}, {first});
+    moves.add(0, 3, 100, {1, 2});
+    CHECK(moves.most(3, MemoryTerm::relayed) == 200);
+  }
+  SECTION("two uses: the later one ends it") {
+    Moves moves(1, 4);
+    const OpId first = moves.add(0, 3, 100, {0, 1});
+    moves.add(3, 4, 100, {1, 2}, {first});
+    moves.add(3, 4, 100, {1, 4}, {first});
+    moves.add(0, 3, 10, {3, 4});
+    CHECK(moves.most(3, MemoryTerm::relayed) == 110);
+  }
+  SECTION("a rank that wants it keeps it in its own shard") {
+    Moves moves(1, 3);
+    moves.add(0, 3, 100, {0, 1});
+    CHECK(moves.most(3, MemoryTerm::relayed) == 0);
+  }
+}
+
+TEST_CASE("memory: packed copies fill the staging slots and no more", "[sim][memory]") {
+  const auto two_sends = [](int second_lane, double staging_bytes) {
+    Moves moves(2, 2);
+    moves.add(0, 2, 100, {0, 1});
+    moves.add(0, 3, 100, {0.5, 2}, {}, second_lane);
+    return moves.most(0, MemoryTerm::staging, {staging_bytes, 0});
+  };
+  CHECK(two_sends(0, 500) == 200);
+  CHECK(two_sends(0, 150) == 150);
+  CHECK(two_sends(1, 150) == 200);  // each lane has slots of its own
+
+  // Receiving has slots of its own, too: 150 in and 100 out.
+  Moves both(1, 2);
+  both.add(0, 3, 150, {0, 1});
+  both.add(3, 2, 100, {0, 1});
+  CHECK(both.most(3, MemoryTerm::staging, {150, 0}) == 250);
+}
+
+TEST_CASE("memory: each lane that a rank uses is a communicator", "[sim][memory]") {
+  Moves moves(2, 2);
+  moves.add(0, 2, 1, {0, 1});
+  moves.add(0, 2, 1, {1, 2});
+  moves.add(0, 3, 1, {0, 1}, {}, 1);
+  moves.gather(ranks(0, 2), 1, {2, 3});
+  const MemoryOptions options{0, 1000};
+  CHECK(moves.most(0, MemoryTerm::communicators, options) == 2000);
+  CHECK(moves.most(1, MemoryTerm::communicators, options) == 1000);  // by the gather
+  CHECK(moves.most(3, MemoryTerm::communicators, options) == 1000);
+  CHECK(moves.most(4, MemoryTerm::communicators, options) == 0);
+}
+
+TEST_CASE("memory: the first rank that exceeds its GPU is named", "[sim][memory]") {
+  // GPUs of 80 GB. Two sources of 45 GB each; one destination of 90 GB.
+  const M2nCase c{{1, 2, 0}, {1, 1, 0}, {90'000'000'000}, Dtype::u8, 1};
+  Schedule nothing;
+  nothing.ranks = 3;
+  const auto use = [&](double communicator_bytes) {
+    Schedule plan = nothing;
+    plan.lanes = 1;
+    plan.groups.push_back({ranks(0, 2), 2});
+    Op gather;
+    gather.kind = OpKind::all_gather;
+    plan.ops = {gather};
+    return memory_use(plan, make_refit(c), lone_gpus(3), {{0, 1}}, {0, communicator_bytes});
+  };
+  CHECK(use(0).first_over == Rank(2));
+  CHECK(use(0).largest == Rank(2));
+  CHECK(use(0).dominant == MemoryTerm::destination_shards);
+  // 45 + 35 GB is 80, which fits; a byte more does not.
+  CHECK(use(35e9).first_over == Rank(2));
+  CHECK(use(35e9 + 1).first_over == Rank(0));
+  CHECK(use(35e9 + 1).largest == Rank(2));  // the first is not the worst
+}
