@@ -1,16 +1,21 @@
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "checks/runtimes.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/strategies.h"
 #include "cli/verbs.h"
 #include "cli/workers.h"
+#include "scenarios/layout_error.h"
+#include "report/conversion_words.h"
 #include "schedule/verify.h"
 
 namespace refit {
@@ -19,6 +24,7 @@ namespace {
 struct CheckOptions {
   std::string file;
   std::optional<std::string> strategies;
+  std::vector<std::string> runtimes;
 };
 
 // One finding per line.
@@ -46,8 +52,45 @@ std::vector<std::string> check_all(const Question& question, const CheckOptions&
   });
 }
 
+// Says what each runtime would refuse, a finding of many tensors once. Whether all take it.
+bool say_runtime_findings(const Question& question, const std::vector<std::string>& runtimes) {
+  bool all = true;
+  std::string text;
+  for (const std::string& runtime : runtimes) {
+    const Findings findings = findings_of_runtime(runtime, question.scenario);
+    all = all && findings.empty();
+    std::map<std::string, std::size_t> count;
+    for (const Finding& finding : findings) ++count[finding.rule];
+    std::set<std::string> said;
+    for (const Finding& finding : findings) {
+      if (!said.insert(finding.rule).second) continue;
+      const std::size_t more = count[finding.rule] - 1;
+      text += to_line(finding);
+      if (more > 0) text += fmt::format(" (and {} more)", more);
+      text += "\n";
+    }
+    if (findings.empty()) text += fmt::format("{}: takes it\n", runtime);
+  }
+  print(text);
+  return all;
+}
+
+// Layouts that are not legal: all findings, of both sides.
+int say_layout_findings(const LayoutError& error) {
+  for (const std::string& finding : error.findings()) print(finding + "\n");
+  print(fmt::format("not legal ({} finding{})\n", error.findings().size(),
+                    error.findings().size() == 1 ? "" : "s"));
+  return static_cast<int>(ErrorCode::check_failed);
+}
+
 int check(const CheckOptions& options) {
-  const Question question = load_question(options.file);
+  std::optional<Question> loaded;
+  try {
+    loaded = load_question(options.file);
+  } catch (const LayoutError& error) {
+    return say_layout_findings(error);
+  }
+  const Question& question = *loaded;
   if (question.plan && options.strategies) {
     throw Error(ErrorCode::bad_input,
                 fmt::format("{}: is a plan; --strategy is for scenarios", options.file));
@@ -58,12 +101,16 @@ int check(const CheckOptions& options) {
     print(lines);
     if (!lines.empty()) ++failed;
   }
+  const bool taken = say_runtime_findings(question, options.runtimes);
   const std::string plans =
       findings.size() == 1 ? "1 plan" : fmt::format("{} plans", findings.size());
   print(failed == 0 ? fmt::format("{}: correct ({} verified)\n", question.scenario.name, plans)
                     : fmt::format("{}: not correct ({} of {} failed)\n", question.scenario.name,
                                   failed, plans));
-  return failed == 0 ? 0 : static_cast<int>(ErrorCode::check_failed);
+  // A correct plan brings the right bytes; values that must change on the way are not its proof.
+  for (const ConversionTotal& total : conversion_totals(question.scenario.refit))
+    print(fmt::format("  converts at the {}\n", conversion_words(total)));
+  return failed == 0 && taken ? 0 : static_cast<int>(ErrorCode::check_failed);
 }
 
 }  // namespace
@@ -73,6 +120,11 @@ void add_check(CLI::App& app, Action& action) {
   auto options = std::make_shared<CheckOptions>();
   verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
   verb->add_option("--strategy", options->strategies, "Names, comma separated; default: all");
+  verb->add_option("--runtime", options->runtimes,
+                   "Would it take the layouts, too? Comma separated: nccl_m2n,\n"
+                   "nemo_rl_reshard, nemo_rl_sparse, nemo_rl_nixl, vllm_loader")
+      ->delimiter(',')
+      ->check(CLI::IsMember(runtime_names()));
   verb->callback([&action, options] { action = [options] { return check(*options); }; });
 }
 

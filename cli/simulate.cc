@@ -16,9 +16,12 @@
 #include "cli/verbs.h"
 #include "cli/workers.h"
 #include "report/cluster_words.h"
+#include "report/fault_words.h"
 #include "report/json.h"
 #include "report/summary.h"
+#include "sim/fault.h"
 #include "sim/lower_bound.h"
+#include "sim/memory.h"
 #include "sim/predict.h"
 #include "sim/traffic.h"
 
@@ -80,6 +83,18 @@ StrategyResult evaluate(const Schedule& schedule, const Scenario& scenario,
   row.phases = prediction.phases;
   row.network_model = prediction.network_model;
   row.solver = prediction.solver;
+  const MemoryUse memory =
+      memory_use(schedule, scenario.refit, scenario.cluster, prediction.timeline);
+  const RankMemoryUse& fullest = memory.peak[memory.largest.index()];
+  row.memory_rank = memory.largest;
+  row.memory_bytes = fullest.total();
+  row.memory_dominant = to_string(memory.dominant);
+  row.memory_dominant_bytes = fullest.bytes[static_cast<std::size_t>(memory.dominant)];
+  row.gpu_memory_bytes = scenario.cluster.group(memory.largest).gpu_memory_bytes;
+  row.memory_over = memory.first_over;
+  if (scenario.fault) {
+    row.fault = predict_fault(schedule, scenario.refit, scenario.cluster, *scenario.fault, options);
+  }
   return row;
 }
 
@@ -125,7 +140,9 @@ SimulationReport simulate_all(const Question& question, const SimulateOptions& o
                           model_words(scenario),
                           cluster_words(scenario.cluster),
                           scenario.assumptions,
-                          {}};
+                          {},
+                          scenario.fault ? fault_words(*scenario.fault) : "",
+                          conversion_totals(scenario.refit)};
   const std::string strategies =
       jobs.size() == 1 ? jobs.front().name : fmt::format("{} strategies", jobs.size());
   Progress progress("simulating " + strategies);

@@ -22,6 +22,45 @@ Json number(double value) {
   return value;
 }
 
+Json fault_json(const FaultPrediction& fault) {
+  Json dropped = Json::array();
+  for (const Rank rank : fault.dropped) dropped.push_back(rank.value);
+  return {{"completed", fault.completed},
+          {"undisturbed_s", number(fault.undisturbed_s)},
+          {"fault_s", number(fault.fault_s)},
+          {"detected_s", number(fault.detected_s)},
+          {"predicted_s", number(fault.makespan_s)},
+          {"recovered_bytes", fault.recovered_bytes},
+          {"dropped_ranks", std::move(dropped)},
+          {"unserved_tensors", fault.unserved}};
+}
+
+Json conversions_json(const std::vector<ConversionTotal>& totals) {
+  Json list = Json::array();
+  for (const ConversionTotal& total : totals) {
+    list.push_back({{"op", to_string(total.op)},
+                    {"side", to_string(total.side)},
+                    {"words", total.words},
+                    {"tensors", total.tensors},
+                    {"read_bytes", total.read_bytes},
+                    {"written_bytes", total.written_bytes}});
+  }
+  return list;
+}
+
+FaultPrediction parse_fault(const Json& json) {
+  FaultPrediction fault;
+  json.at("completed").get_to(fault.completed);
+  json.at("undisturbed_s").get_to(fault.undisturbed_s);
+  json.at("fault_s").get_to(fault.fault_s);
+  json.at("detected_s").get_to(fault.detected_s);
+  json.at("predicted_s").get_to(fault.makespan_s);
+  json.at("recovered_bytes").get_to(fault.recovered_bytes);
+  for (const Json& rank : json.at("dropped_ranks")) fault.dropped.push_back(Rank(rank.get<int>()));
+  json.at("unserved_tensors").get_to(fault.unserved);
+  return fault;
+}
+
 Json row_json(const StrategyResult& row) {
   Json phases = Json::array();
   for (const PhaseTime& phase : row.phases) {
@@ -30,23 +69,31 @@ Json row_json(const StrategyResult& row) {
                       {"end_s", number(phase.end_s)},
                       {"work_s", number(phase.work_s)}});
   }
-  return {{"strategy", row.strategy},
-          {"ops", row.ops},
-          {"unique_bytes", row.unique_bytes},
-          {"payload_bytes", row.payload_bytes},
-          {"logical_bytes", row.logical_bytes},
-          {"network_bytes", number(row.network_bytes)},
-          {"network_copies", number(row.copies)},
-          {"nvlink_bytes", number(row.nvlink_bytes)},
-          {"bound_s", number(row.bound_s)},
-          {"bound_by", row.bound_by},
-          {"predicted_s", number(row.predicted_s)},
-          {"busiest",
-           {{"name", row.busiest.name},
-            {"kind", to_string(row.busiest.kind)},
-            {"utilisation", number(row.busiest.utilisation)},
-            {"bytes", number(row.busiest.bytes)}}},
-          {"phases", std::move(phases)}};
+  Json json = {{"strategy", row.strategy},
+               {"ops", row.ops},
+               {"unique_bytes", row.unique_bytes},
+               {"payload_bytes", row.payload_bytes},
+               {"logical_bytes", row.logical_bytes},
+               {"network_bytes", number(row.network_bytes)},
+               {"network_copies", number(row.copies)},
+               {"nvlink_bytes", number(row.nvlink_bytes)},
+               {"bound_s", number(row.bound_s)},
+               {"bound_by", row.bound_by},
+               {"predicted_s", number(row.predicted_s)},
+               {"busiest",
+                {{"name", row.busiest.name},
+                 {"kind", to_string(row.busiest.kind)},
+                 {"utilisation", number(row.busiest.utilisation)},
+                 {"bytes", number(row.busiest.bytes)}}},
+               {"phases", std::move(phases)}};
+  json["memory"] = {{"rank", row.memory_rank.value},
+                    {"peak_bytes", number(row.memory_bytes)},
+                    {"dominant", row.memory_dominant},
+                    {"dominant_bytes", number(row.memory_dominant_bytes)},
+                    {"gpu_bytes", number(row.gpu_memory_bytes)},
+                    {"first_rank_over", row.memory_over ? Json(row.memory_over->value) : Json()}};
+  if (row.fault) json["fault"] = fault_json(*row.fault);
+  return json;
 }
 
 LinkKind link_kind(const std::string& word) {
@@ -64,14 +111,16 @@ std::string simulation_json(const SimulationReport& report) {
   for (const StrategyResult& row : report.strategies) rows.push_back(row_json(row));
   const StrategyResult none;
   const StrategyResult& first = report.strategies.empty() ? none : report.strategies.front();
-  const Json document = {{"schema", "refit.prediction/1"},
-                         {"scenario", report.scenario},
-                         {"model", report.model},
-                         {"cluster", report.cluster},
-                         {"assumptions", report.assumptions},
-                         {"network_model", first.network_model},
-                         {"solver", first.solver},
-                         {"strategies", std::move(rows)}};
+  Json document = {{"schema", "refit.prediction/1"},
+                   {"scenario", report.scenario},
+                   {"model", report.model},
+                   {"cluster", report.cluster},
+                   {"assumptions", report.assumptions},
+                   {"network_model", first.network_model},
+                   {"solver", first.solver},
+                   {"strategies", std::move(rows)}};
+  if (!report.fault.empty()) document["fault"] = report.fault;
+  if (!report.conversions.empty()) document["conversions"] = conversions_json(report.conversions);
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -107,6 +156,15 @@ StrategyResult parse_strategy_result(const std::string& text) {
     row.phases.push_back({phase.at("name").get<std::string>(), phase.at("start_s").get<double>(),
                           phase.at("end_s").get<double>(), phase.at("work_s").get<double>()});
   }
+  const Json& memory = document.at("memory");
+  row.memory_rank = Rank(memory.at("rank").get<int>());
+  memory.at("peak_bytes").get_to(row.memory_bytes);
+  memory.at("dominant").get_to(row.memory_dominant);
+  memory.at("dominant_bytes").get_to(row.memory_dominant_bytes);
+  memory.at("gpu_bytes").get_to(row.gpu_memory_bytes);
+  if (!memory.at("first_rank_over").is_null())
+    row.memory_over = Rank(memory.at("first_rank_over").get<int>());
+  if (document.contains("fault")) row.fault = parse_fault(document.at("fault"));
   return row;
 }
 

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "models/conversion_totals.h"
+#include "sim/fault.h"
 #include "sim/prediction.h"
 
 namespace refit {
@@ -26,6 +29,14 @@ struct StrategyResult {
   std::vector<PhaseTime> phases;
   std::string network_model;
   std::string solver;
+  std::optional<FaultPrediction> fault;  // if the scenario has one
+  // The rank that needs most memory at once, and whether every GPU has that much.
+  Rank memory_rank;
+  double memory_bytes = 0;
+  std::string memory_dominant;  // "destination shards"
+  double memory_dominant_bytes = 0;
+  double gpu_memory_bytes = 0;      // of that rank's GPU; 0: not known
+  std::optional<Rank> memory_over;  // the first rank that has too little
 };
 
 // The answer of `refit simulate`: a scenario and a row per strategy.
@@ -35,6 +46,8 @@ struct SimulationReport {
   std::string cluster;  // in words, cluster_words.h
   std::vector<std::string> assumptions;
   std::vector<StrategyResult> strategies;
+  std::string fault;                              // in words; empty: none
+  std::vector<ConversionTotal> conversions = {};  // what is more than a copy of bytes
 };
 
 }  // namespace refit

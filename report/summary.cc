@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "report/conversion_words.h"
 #include "report/table.h"
 
 namespace refit {
@@ -36,6 +37,8 @@ std::string heading(const SimulationReport& report) {
                     format_bytes(static_cast<double>(report.strategies.front().unique_bytes))));
   }
   for (const std::string& assumption : report.assumptions) text += entry("assumes", assumption);
+  for (const ConversionTotal& total : report.conversions)
+    text += entry("converts", conversion_words(total));
   return text;
 }
 
@@ -69,6 +72,61 @@ const StrategyResult* find(const SimulationReport& report, const char* strategy)
   return found == report.strategies.end() ? nullptr : &*found;
 }
 
+std::string counted(std::size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string outcome(const FaultPrediction& fault) {
+  if (!fault.unserved.empty()) {
+    return fmt::format("stopped: no other rank has all bytes of {}{}", fault.unserved.front(),
+                       fault.unserved.size() == 1
+                           ? ""
+                           : fmt::format(" and {}", counted(fault.unserved.size() - 1, "other")));
+  }
+  if (!fault.completed) return "stopped";
+  if (fault.dropped.empty()) return "complete";
+  std::string ranks;
+  for (const Rank rank : fault.dropped) ranks += fmt::format(" {}", rank.value);
+  return fmt::format("complete without rank{}{}", fault.dropped.size() == 1 ? "" : "s", ranks);
+}
+
+// What the fullest GPU holds at its worst moment, by strategy.
+std::string memory_lines(const SimulationReport& report) {
+  std::string text = "\n";
+  for (const StrategyResult& row : report.strategies) {
+    const std::string room = row.gpu_memory_bytes > 0
+                                 ? fmt::format(" of {}", format_bytes(row.gpu_memory_bytes))
+                                 : std::string();
+    text += fmt::format("memory      {}: rank {} holds {}{} at its peak, {} of it {}{}\n",
+                        row.strategy, row.memory_rank.value, format_bytes(row.memory_bytes), room,
+                        format_bytes(row.memory_dominant_bytes), row.memory_dominant,
+                        row.memory_over ? fmt::format("; rank {} is the first that has too little",
+                                                      row.memory_over->value)
+                                        : "");
+  }
+  return text;
+}
+
+std::string fault_table(const SimulationReport& report) {
+  if (report.fault.empty()) return {};
+  Table table({{"strategy", Align::left},
+               {"undisturbed"},
+               {"fault at"},
+               {"known at"},
+               {"recovered"},
+               {"prediction"},
+               {"outcome", Align::left}});
+  for (const StrategyResult& row : report.strategies) {
+    if (!row.fault) continue;
+    const FaultPrediction& fault = *row.fault;
+    table.add_row({row.strategy, format_seconds(fault.undisturbed_s), format_seconds(fault.fault_s),
+                   format_seconds(fault.detected_s),
+                   format_bytes(static_cast<double>(fault.recovered_bytes)),
+                   format_seconds(fault.makespan_s), outcome(fault)});
+  }
+  return fmt::format("\nwith a fault: {}\n{}", report.fault, table.text());
+}
+
 // Why two strategies that deliver the same bytes load the network differently.
 std::string copies_note(const SimulationReport& report) {
   const StrategyResult* direct = find(report, "direct");
@@ -98,6 +156,8 @@ std::string simulation_summary(const SimulationReport& report) {
   text += "\n" + table(report);
   const std::string note = copies_note(report);
   if (!note.empty()) text += "\n" + note;
+  text += memory_lines(report);
+  text += fault_table(report);
   const StrategyResult& first = report.strategies.front();
   text += fmt::format(
       "\nbound       closed form: the least time any correct plan needs on these links{}\n"

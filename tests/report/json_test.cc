@@ -31,6 +31,22 @@ TEST_CASE("the report's JSON names its schema and has a member per number", "[re
   CHECK(row["phases"][1].at("start_s") == 0.7000000000000001);
 }
 
+TEST_CASE("conversions are members of the JSON, and absent if there are none", "[report][json]") {
+  SimulationReport report = sample_report();
+  CHECK_FALSE(nlohmann::json::parse(simulation_json(report)).contains("conversions"));
+  report.conversions = {
+      {ValueOp::negexp, EdgeSide::destination, "A_log to A = -exp(A_log) in f32", 23, 46, 92}};
+  const nlohmann::json document = nlohmann::json::parse(simulation_json(report));
+  REQUIRE(document.at("conversions").size() == 1);
+  const nlohmann::json& row = document["conversions"][0];
+  CHECK(row.at("op") == "negexp");
+  CHECK(row.at("side") == "destination");
+  CHECK(row.at("words") == "A_log to A = -exp(A_log) in f32");
+  CHECK(row.at("tensors") == 23);
+  CHECK(row.at("read_bytes") == 46);
+  CHECK(row.at("written_bytes") == 92);
+}
+
 TEST_CASE("whole numbers are printed whole, others to the last bit", "[report][json]") {
   const std::string text = simulation_json(sample_report());
   CHECK(text.find("\"network_bytes\": 40000000000,") != std::string::npos);

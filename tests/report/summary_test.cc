@@ -46,6 +46,24 @@ TEST_CASE("different numbers of copies are explained, equal ones are not", "[rep
   CHECK_FALSE(has(simulation_summary(report), "copies of the weights"));
 }
 
+TEST_CASE("conversions are listed, a line per kind with its side, tensors and bytes",
+          "[report][summary]") {
+  SimulationReport report = sample_report();
+  CHECK_FALSE(has(simulation_summary(report), "converts"));
+  report.conversions = {
+      {ValueOp::quantise, EdgeSide::source, "bf16 to fp8_blockwise", 1234, 8'000'000, 4'000'977},
+      {ValueOp::cast, EdgeSide::destination, "router to f32", 1, 2000, 4000}};
+  const std::string text = simulation_summary(report);
+  CAPTURE(text);
+  CHECK(
+      has(text,
+          "converts     source: quantise (bf16 to fp8_blockwise), 1,234 tensors, 8.00 MB read and "
+          "4.00 MB written by all ranks\n"));
+  CHECK(has(text,
+            "converts     destination: cast (router to f32), 1 tensor, 2.00 kB read and 4.00 kB "
+            "written by all ranks\n"));
+}
+
 TEST_CASE("a bound of zero gives no ratio", "[report][summary]") {
   SimulationReport report = sample_report();
   report.strategies.resize(1);

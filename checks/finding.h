@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace refit {
+
+// One reason why a runtime or an engine would not take a layout as it is.
+struct Finding {
+  std::string rule;  // "nccl_m2n.source_overlap"
+  std::string
+      subject;  // the tensor, side or key: "model.layers.0.mlp.experts.{expert}.up_proj.weight"
+  std::string message;  // what is wrong, with its numbers
+  std::string cure;     // the nearest settings that would be right; empty if there are none
+
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+using Findings = std::vector<Finding>;
+
+// "rule: subject: message; cure".
+std::string to_line(const Finding& finding);
+
+}  // namespace refit
