@@ -64,6 +64,8 @@ std::string encode(const RankReport& report) {
   detail::put(out, report.resumable.value_or(kNotResumable));
   detail::put(out, static_cast<std::uint64_t>(report.received.size()));
   for (const std::uint64_t word : report.received) detail::put(out, word);
+  detail::put(out, static_cast<std::uint64_t>(report.unreachable.size()));
+  for (const Rank rank : report.unreachable) detail::put(out, rank);
   for (const RankReport::Open& open : report.open) detail::put(out, open);
   return out;
 }
@@ -74,6 +76,8 @@ RankReport decode_report(std::string_view in) {
   if (resumable != kNotResumable) report.resumable = resumable;
   for (auto words = detail::take<std::uint64_t>(in); words > 0; --words)
     report.received.push_back(detail::take<std::uint64_t>(in));
+  for (auto ranks = detail::take<std::uint64_t>(in); ranks > 0; --ranks)
+    report.unreachable.push_back(detail::take<Rank>(in));
   while (!in.empty()) report.open.push_back(detail::take<RankReport::Open>(in));
   return report;
 }

@@ -36,6 +36,8 @@ struct RankReport {
     Rank peer;
   };
   std::vector<Open> open;  // started and not ended
+  // Of two ranks whose connection broke, those that this one can't reach either.
+  std::vector<Rank> unreachable;
   // The iteration that it can complete without the lost rank, by a new plan.
   std::optional<std::int32_t> resumable;
 };

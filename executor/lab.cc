@@ -16,6 +16,7 @@
 #include "executor/detail/lab_process.h"
 #include "executor/detail/lab_shaper.h"
 #include "executor/detail/lab_tool.h"
+#include "executor/detail/socket.h"
 #include "topology/route.h"
 
 namespace refit {
@@ -28,6 +29,7 @@ constexpr double kEthernetBytes = 14;  // as the shaper counts them
 constexpr std::int64_t kWindowBytes =
     512 * 1024;  // a socket buffer of 256 KiB, as Linux doubles it
 constexpr double kTolerance = 0.02;
+constexpr double kAnswerSeconds = 0.1;  // an empty lab answers in less than a millisecond
 
 LabOptions checked(LabOptions options, const Cluster& cluster) {
   if (options.mtu < 576 || options.mtu > 65000) {
@@ -139,6 +141,10 @@ void Lab::darken(Rank rank, bool nvlink) {
   const std::string port = fmt::format("{}{}", nvlink ? 'v' : 'n', rank.value);
   const NetNamespace& core = state_->core.front();
   detail::run_batch("ip", fmt::format("link set {} down\n", port), core, core);
+}
+
+bool Lab::reaches(Rank rank, bool by_nvlink) const {
+  return detail::answers(address(rank, by_nvlink), kAnswerSeconds);
 }
 
 void Lab::prove_rates() {

@@ -69,6 +69,7 @@ class Lab : public RankNetwork {
   // Takes the far end of the port down.
   void darken(Rank rank, bool nvlink) override;
   bool can_darken() const override { return true; }
+  bool reaches(Rank rank, bool by_nvlink) const override;
 
   // Sends one flow over every kind of link. Error(environment), with the numbers, if one does not
   // reach its rate within 2 %.

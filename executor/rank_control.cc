@@ -112,6 +112,9 @@ void RankControl::check() {
   while (auto frame = reader_.next()) {
     if (frame->kind == FrameKind::stop) {
       stopped_ = true;
+      suspects_.clear();
+      for (std::string_view in = frame->body; !in.empty();)
+        suspects_.push_back(detail::take<Rank>(in));
     } else if (frame->kind == FrameKind::go_on) {
       stopped_ = false;
       inbox_.clear();  // of meetings that the failure broke up

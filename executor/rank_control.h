@@ -73,6 +73,8 @@ class RankControl {
 
   // The end. Without it the rendezvous takes the closed connection for a death.
   void finish();
+  // Once stopped: two ranks whose connection broke, if nobody knows which of them is lost.
+  const std::vector<Rank>& suspects() const { return suspects_; }
   // What to send when the run is stopped.
   void note(RankReport report) { report_ = std::move(report); }
   // Tells what ended this rank's work (if the rendezvous does not know yet) and returns what all
@@ -94,7 +96,8 @@ class RankControl {
   std::function<void()> look_;
   RankReport report_;
   bool stopped_ = false;  // the rendezvous has told us to stop
-  std::string lost_;      // why there is no rendezvous any more
+  std::vector<Rank> suspects_;
+  std::string lost_;  // why there is no rendezvous any more
   double last_heard_s_ = 0, last_check_s_ = 0;
   double all_late_s_ = 0;  // as the rendezvous has told
 

@@ -28,6 +28,13 @@ class RankNetwork {
                 "this network has no links that could go dark; use an emulated cluster (--lab)");
   }
   virtual bool can_darken() const { return false; }
+
+  // Whether the rank's NIC or NVLink port answers this one within a moment. True if the network
+  // can't tell.
+  virtual bool reaches(Rank rank, bool by_nvlink) const {
+    (void)rank, (void)by_nvlink;
+    return true;
+  }
 };
 
 // All ranks on 127.0.0.1.

@@ -49,6 +49,7 @@ std::optional<Failure> Rendezvous::serve(const Hooks& hooks) {
     send_beats(now);
     for (Member& member : members_) flush(member);
     if (failure_ && (all_reported() || now > reports_end_s_)) {
+      resolve_doubt();
       if (!can_go_on()) return close();
       go_on();
     }

@@ -77,7 +77,8 @@ class Rendezvous {
   void look_for_the_lost(double now);
   void look_for_the_absent(double now);
   void suspect(Rank witness, Failure seen);
-  Failure most_suspected() const;
+  Failure most_suspected();
+  void resolve_doubt();
   void fail(Failure failure);
   void lose(Rank rank, ErrorCode code, std::string reason);
   double patience_s(double now) const;
@@ -100,6 +101,8 @@ class Rendezvous {
   };
   std::vector<Suspicion> suspicions_;
   double suspicions_end_s_ = 0;
+  // One connection broke, and each end may be the lost one: witness and suspect.
+  std::optional<std::pair<Rank, Rank>> in_doubt_;
   std::optional<Failure> failure_;
   double reports_end_s_ = 0, noticed_s_ = 0;
   bool went_on_ = false;

@@ -65,8 +65,9 @@ void Rendezvous::suspect(Rank witness, Failure seen) {
   suspicions_.push_back({witness, std::move(seen)});
 }
 
-// The rank that is an end of most of the broken connections; of two, the one that did not tell.
-Failure Rendezvous::most_suspected() const {
+// The rank that is an end of most of the broken connections; of two, the one that did not tell,
+// until others say whom they reach.
+Failure Rendezvous::most_suspected() {
   std::vector<int> broken(members_.size(), 0);
   for (const Suspicion& s : suspicions_) {
     ++broken[s.witness.index()];
@@ -82,7 +83,27 @@ Failure Rendezvous::most_suspected() const {
                    })->witness;
   }
   failure.phase = members_[failure.rank.index()].beat.phase;
+  const Suspicion& first = suspicions_.front();
+  if (broken[first.witness.index()] == broken[first.failure.rank.index()] && most == 1)
+    in_doubt_ = {first.witness, first.failure.rank};
   return failure;
+}
+
+// The one that more of the others can't reach.
+void Rendezvous::resolve_doubt() {
+  if (!in_doubt_) return;
+  const auto [witness, suspect] = *in_doubt_;
+  in_doubt_.reset();
+  int votes = 0;
+  for (std::size_t r = 0; r < reports_.size(); ++r) {
+    const Rank voter(static_cast<int>(r));
+    if (voter == witness || voter == suspect || !reports_[r]) continue;
+    for (const Rank rank : reports_[r]->unreachable)
+      votes += rank == witness ? 1 : rank == suspect ? -1 : 0;
+  }
+  if (votes <= 0) return;
+  failure_->rank = witness;
+  failure_->phase = members_[witness.index()].beat.phase;
 }
 
 void Rendezvous::lose(Rank rank, ErrorCode code, std::string reason) {
@@ -98,13 +119,18 @@ void Rendezvous::fail(Failure failure) {
   failure_ = std::move(failure);
   noticed_s_ = steady_clock_s();
   reports_end_s_ = noticed_s_ + options_.timeout_s + patience_s(noticed_s_);
-  for (Member& member : members_) send(member, FrameKind::stop, {});
+  std::string suspects;
+  if (in_doubt_) {
+    detail::put(suspects, in_doubt_->first);
+    detail::put(suspects, in_doubt_->second);
+  }
+  for (Member& member : members_) send(member, FrameKind::stop, suspects);
 }
 
 bool Rendezvous::all_reported() const {
   for (std::size_t r = 0; r < members_.size(); ++r) {
-    const bool expected =
-        members_[r].state == State::present && Rank(static_cast<int>(r)) != failure_->rank;
+    const bool expected = members_[r].state == State::present &&
+                          (in_doubt_ || Rank(static_cast<int>(r)) != failure_->rank);
     if (expected && !reports_[r]) return false;
   }
   return true;

@@ -98,6 +98,22 @@ Descriptor listen_on(const std::string& host, int port, const SocketOptions& opt
   return socket;
 }
 
+bool answers(const std::string& host, double timeout_s) {
+  constexpr int kDiscard = 9;  // where nobody listens
+  const sockaddr_in address = resolve(host, kDiscard);
+  const Descriptor socket = tcp_socket({});
+  make_nonblocking(socket);
+  if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+    return true;
+  if (errno != EINPROGRESS) return errno == ECONNREFUSED;
+  pollfd wait{socket.get(), POLLOUT, 0};
+  if (poll(&wait, 1, static_cast<int>(timeout_s * 1e3) + 1) <= 0) return false;
+  int error = 0;
+  socklen_t size = sizeof error;
+  getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  return error == 0 || error == ECONNREFUSED;
+}
+
 Descriptor connect_to(const std::string& host, int port, const SocketOptions& options,
                       double timeout_s) {
   const sockaddr_in address = resolve(host, port);

@@ -39,6 +39,9 @@ Descriptor listen_on(const std::string& host, int port, const SocketOptions& opt
 Descriptor connect_to(const std::string& host, int port, const SocketOptions& options,
                       double timeout_s);
 
+// Whether a machine has this address and answers in time, even if only to say that nobody listens.
+bool answers(const std::string& host, double timeout_s);
+
 int port_of(const Descriptor& socket);
 std::string local_address_of(const Descriptor& socket);
 

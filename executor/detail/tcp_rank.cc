@@ -110,6 +110,7 @@ class TcpRank {
       // peers that know nothing yet.
       RankReport report = tcp_->report();
       report.resumable = resumable_;
+      report.unreachable = unreachable_suspects();
       control_.note(std::move(report));
       verdict = control_.agree(error);
       if (verdict.reports.empty()) abort(verdict.failure, memory);
@@ -142,6 +143,21 @@ class TcpRank {
     transport_ = std::move(transport);
     if (tcp_options_.wrap) transport_ = tcp_options_.wrap(control_.rank(), std::move(transport_));
     control_.while_waiting([this] { tcp_->check_links(); });
+  }
+
+  // Of two ranks whose connection broke: whom this one can't reach on that kind of link either.
+  std::vector<Rank> unreachable_suspects() const {
+    std::vector<Rank> unreachable;
+    const std::vector<Rank>& suspects = control_.suspects();
+    if (suspects.size() != 2) return unreachable;
+    const auto domain = [&](Rank rank) { return context_.cluster.domain(rank); };
+    const bool by_nvlink = domain(suspects[0]) == domain(suspects[1]);
+    if (by_nvlink && domain(control_.rank()) != domain(suspects[0])) return unreachable;
+    for (const Rank rank : suspects) {
+      if (rank == control_.rank()) return {};
+      if (!tcp_options_.network->reaches(rank, by_nvlink)) unreachable.push_back(rank);
+    }
+    return unreachable;
   }
 
   // Brings what is missing from ranks that live. Every survivor makes the same plan.
