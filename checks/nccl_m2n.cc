@@ -122,7 +122,8 @@ class ClassCheck {
       add("mesh_axes",
           fmt::format("the {} ranks are a mesh of {}; at most {} axes", side,
                       fmt::join(axes, " x "), kMostMeshAxes),
-          "number the ranks so that all replicas of a shard, or all its copies of the model, follow "
+          "number the ranks so that all replicas of a shard, or all its copies of the model, "
+          "follow "
           "one another");
     }
     if (is_strided(layout)) {

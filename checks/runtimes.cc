@@ -54,10 +54,11 @@ Findings findings_of_runtime(const std::string& name, const Scenario& scenario) 
     if (name != runtime.name) continue;
     if (runtime.of_layouts != nullptr) return runtime.of_layouts(scenario);
     if (!scenario.training) {
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("{}: {} asks what engines both sides run, and the tensors are written "
-                              "out; use a scenario with a model, or --runtime nccl_m2n",
-                              scenario.path, name));
+      throw Error(
+          ErrorCode::bad_input,
+          fmt::format("{}: {} asks what engines both sides run, and the tensors are written "
+                      "out; use a scenario with a model, or --runtime nccl_m2n",
+                      scenario.path, name));
     }
     return runtime.of_engines(nemo_rl_case(scenario));
   }

@@ -63,7 +63,7 @@ class RankRun {
     const std::vector<RankProgram::Round>* rounds = nullptr;
     std::size_t round = 0;               // the one that runs
     std::size_t left = 0;                // its moves that have not ended
-    std::vector<std::uint32_t> waiting;  // its sends that wait for something to arrive
+    std::vector<std::uint32_t> waiting;  // its moves that wait for others to end
     bool has_window = false;
     Side sends, receives;
   };
@@ -128,13 +128,7 @@ class RankRun {
       lane.left = round.moves.size();
       lane.waiting.clear();
       if (open_window(l, round)) return 0;
-      for (const std::uint32_t m : round.moves) {
-        if (context_.moves.moves[m].dst == memory_.rank()) {
-          transport_.receive(message(m, false));
-        } else {
-          lane.waiting.push_back(m);
-        }
-      }
+      lane.waiting = round.moves;
       start_ready(l);
       return 0;
     }
@@ -182,11 +176,32 @@ class RankRun {
     if (lanes_[l].has_window) fill_window(lanes_[l]);
     auto& waiting = lanes_[l].waiting;
     std::erase_if(waiting, [&](std::uint32_t m) {
-      if (!ready(m)) return false;
+      const bool sending = context_.moves.moves[m].src == memory_.rank();
+      if (sending ? !ready(m) : !may_receive(m)) return false;
       if (lanes_[l].has_window) begin_op(m);
-      transport_.send(message(m, true));
+      if (sending) {
+        transport_.send(message(m, true));
+      } else {
+        transport_.receive(message(m, false));
+      }
       return true;
     });
+  }
+
+  // What is gathered first and broadcast then goes through one bucket, also on ranks that take part
+  // in both: the broadcast writes there once nobody reads any more what was gathered.
+  bool may_receive(std::uint32_t m) const {
+    const OpId id = context_.moves.moves[m].op;
+    const Op& op = context_.schedule.ops[id.index()];
+    if (!is_collective(op)) return true;
+    for (const OpId earlier : context_.schedule.after_of(op)) {
+      if (left_of_op_[earlier.index()] > 0 &&
+          is_collective(context_.schedule.ops[earlier.index()]) &&
+          bucket_key(earlier) == bucket_key(id)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   // Whether all has arrived that this rank must have before it sends.

@@ -394,7 +394,7 @@ void Reader::read_windows(const Json& value) {
     const std::string path = fmt::format("windows[{}]", schedule.windows.size());
     const auto read_side = [&](const char* key) {
       std::vector<std::uint16_t> widths;
-      for (const Json& width : list(member(item, key, path), path)) {
+      for (const Json& width : list(member(item, key, path), fmt::format("{}.{}", path, key))) {
         widths.push_back(static_cast<std::uint16_t>(
             integer(width, 0, 65535, [&] { return fmt::format("{}.{}", path, key); })));
       }

@@ -74,8 +74,8 @@ class LaneOrder {
   int lanes_ = 0;
   std::vector<Queue> queues_;
   std::vector<Window> windows_;  // empty if no lane has one
-  std::vector<Set> sets_;     // 0: the empty set
-  std::vector<TaskId> seen_;  // by task: the task that last got an edge from it
+  std::vector<Set> sets_;        // 0: the empty set
+  std::vector<TaskId> seen_;     // by task: the task that last got an edge from it
   std::vector<Edge> edges_;
   TaskId next_junction_ = 0;
 };

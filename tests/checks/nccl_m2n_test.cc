@@ -37,9 +37,10 @@ TEST_CASE("nccl_m2n: both sides have ranks of their own", "[checks][m2n]") {
   Refit refit = make_refit({{1, 4, 0}, {1, 4, 0}, {64}, Dtype::u8, 4});
   refit.sources.push_back(Rank(4));
   refit.sources.push_back(Rank(5));
-  CHECK(m2n(refit, cluster_of_domains({4, 4})) ==
-        Lines{"nccl_m2n.overlapping_ranks: training and generation: 2 ranks are on both sides, rank "
-              "4 first; none may; use separate GPUs"});
+  CHECK(
+      m2n(refit, cluster_of_domains({4, 4})) ==
+      Lines{"nccl_m2n.overlapping_ranks: training and generation: 2 ranks are on both sides, rank "
+            "4 first; none may; use separate GPUs"});
 }
 
 TEST_CASE("nccl_m2n: three dims of a tensor are taken and four are not", "[checks][m2n]") {
@@ -62,20 +63,21 @@ TEST_CASE("nccl_m2n: replicas on both sides of the shards are three axes", "[che
   };
   const Placement cut = shard(1, Split::even());
   // dp and cp are neighbours: one axis of 4 replicas.
-  CHECK(m2n(Layout({1, 64}, mesh({{"dp", 2}, {"cp", 2}, {"tp", 2}}),
-                   {replicate(), replicate(), cut}),
-            {1, 64}) == Lines{});
+  CHECK(
+      m2n(Layout({1, 64}, mesh({{"dp", 2}, {"cp", 2}, {"tp", 2}}), {replicate(), replicate(), cut}),
+          {1, 64}) == Lines{});
   const Lines three{
-      "nccl_m2n.mesh_axes: w: the source ranks are a mesh of replicas x shards x replicas; at most 2 "
+      "nccl_m2n.mesh_axes: w: the source ranks are a mesh of replicas x shards x replicas; at most "
+      "2 "
       "axes; number the ranks so that all replicas of a shard, or all its copies of the model, "
       "follow one another"};
-  CHECK(m2n(Layout({1, 64}, mesh({{"dp", 2}, {"tp", 2}, {"cp", 2}}),
-                   {replicate(), cut, replicate()}),
-            {1, 64}) == three);
+  CHECK(
+      m2n(Layout({1, 64}, mesh({{"dp", 2}, {"tp", 2}, {"cp", 2}}), {replicate(), cut, replicate()}),
+          {1, 64}) == three);
   // Two KV heads on four ranks are two shards of two replicas, and dp makes the third axis.
-  CHECK(m2n(Layout({1, 64}, mesh({{"dp", 2}, {"tp", 4}}),
-                   {replicate(), shard(1, Split::shared(2))}),
-            {1, 64}) == three);
+  CHECK(
+      m2n(Layout({1, 64}, mesh({{"dp", 2}, {"tp", 4}}), {replicate(), shard(1, Split::shared(2))}),
+          {1, 64}) == three);
 }
 
 TEST_CASE("nccl_m2n: a shard is one run of rows", "[checks][m2n]") {
@@ -115,13 +117,15 @@ TEST_CASE("nccl_m2n: a staging slot holds 2 GiB and from 4 GiB on a call hangs",
     return m2n({{1, 1, 0}, {1, 2, 0}, {bytes}, Dtype::u8, 1});
   };
   CHECK(of(2147483648) == Lines{});  // 2^31
-  CHECK(of(3000000000) ==
-        Lines{"nccl_m2n.slot: w: one rank holds 3.00 GB of it, and the largest staging slot is 2.15 "
-              "GB; raise the staging pool's largest slot, or cut it further"});
+  CHECK(
+      of(3000000000) ==
+      Lines{"nccl_m2n.slot: w: one rank holds 3.00 GB of it, and the largest staging slot is 2.15 "
+            "GB; raise the staging pool's largest slot, or cut it further"});
   CHECK(of(4294967294).front().substr(0, 13) == "nccl_m2n.slot");
-  CHECK(of(4294967296) ==  // 2^32
-        Lines{"nccl_m2n.hang: w: one rank holds 4.29 GB of it; from 4.29 GB (4 GiB) on a call never "
-              "ends; cut it further, or send it in parts"});
+  CHECK(
+      of(4294967296) ==  // 2^32
+      Lines{"nccl_m2n.hang: w: one rank holds 4.29 GB of it; from 4.29 GB (4 GiB) on a call never "
+            "ends; cut it further, or send it in parts"});
 }
 
 TEST_CASE("nccl_m2n: a class of many tensors is judged by one of them", "[checks][m2n]") {
@@ -142,14 +146,15 @@ TEST_CASE("nccl_m2n: a class of many tensors is judged by one of them", "[checks
 TEST_CASE("nccl_m2n: 16 source ranks beside racks of 64 make domains of 16", "[checks][m2n]") {
   // Runs of 16, 64 and 64 ranks: gcd 16. With domains of 64 counted from rank 0 of the communicator
   // the first would hold the 16 sources and 48 destinations.
-  CHECK(m2n(make_refit({{4, 4, 0}, {32, 4, 0}, {64}, Dtype::u8, 64}),
-            cluster_of_domains({16, 64, 64})) ==
-        Lines{"nccl_m2n.domain_gcd: communicator of stage 0: 16 source and 128 destination ranks in "
-              "runs with a common divisor of 16: NVLink domains of 64 are taken for domains of 16; "
-              "use whole domains of 64 ranks on both sides, or split communicators",
-              "nccl_m2n.phantom_domain: communicator of stage 0: destinations start at rank 16, and "
-              "domains of 64 at multiples of 64: the first would end after 48 destinations, where "
-              "no domain ends; use a multiple of 64 source ranks per stage"});
+  CHECK(
+      m2n(make_refit({{4, 4, 0}, {32, 4, 0}, {64}, Dtype::u8, 64}),
+          cluster_of_domains({16, 64, 64})) ==
+      Lines{"nccl_m2n.domain_gcd: communicator of stage 0: 16 source and 128 destination ranks in "
+            "runs with a common divisor of 16: NVLink domains of 64 are taken for domains of 16; "
+            "use whole domains of 64 ranks on both sides, or split communicators",
+            "nccl_m2n.phantom_domain: communicator of stage 0: destinations start at rank 16, and "
+            "domains of 64 at multiples of 64: the first would end after 48 destinations, where "
+            "no domain ends; use a multiple of 64 source ranks per stage"});
   CHECK(m2n(make_refit({{16, 4, 0}, {32, 4, 0}, {64}, Dtype::u8, 64}),
             cluster_of_domains({64, 64, 64})) == Lines{});
 }
@@ -176,9 +181,10 @@ TEST_CASE("nccl_m2n: one receiver hands on to 128 followers at most", "[checks][
   };
   const Lines said = racks_of(144);
   REQUIRE(said.size() == 2);  // the other: 144 shards meet in one
-  CHECK(said[1] ==
-        "nccl_m2n.followers: communicator of stage 0: domains of 144 ranks have up to 143 followers "
-        "per receiver; 128 may");
+  CHECK(
+      said[1] ==
+      "nccl_m2n.followers: communicator of stage 0: domains of 144 ranks have up to 143 followers "
+      "per receiver; 128 may");
 }
 
 }  // namespace refit::test

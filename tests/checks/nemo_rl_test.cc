@@ -64,9 +64,10 @@ TEST_CASE("nemo_rl reshard: generation is vLLM", "[checks][nemo_rl]") {
 }
 
 TEST_CASE("nemo_rl reshard: experts that move at run time are refused", "[checks][nemo_rl]") {
-  CHECK(reshard([](NemoRlCase& c) { c.generation.redundant_experts = true; }) ==
-        Lines{"nemo_rl.nccl_reshard.eplb: policy.generation.vllm_kwargs.enable_eplb: experts move at "
-              "run time, and the expert map is frozen at set-up; use false"});
+  CHECK(
+      reshard([](NemoRlCase& c) { c.generation.redundant_experts = true; }) ==
+      Lines{"nemo_rl.nccl_reshard.eplb: policy.generation.vllm_kwargs.enable_eplb: experts move at "
+            "run time, and the expert map is frozen at set-up; use false"});
 }
 
 TEST_CASE("nemo_rl reshard: training is Megatron", "[checks][nemo_rl]") {
@@ -76,16 +77,18 @@ TEST_CASE("nemo_rl reshard: training is Megatron", "[checks][nemo_rl]") {
 }
 
 TEST_CASE("nemo_rl reshard: an expert is whole on a training rank", "[checks][nemo_rl]") {
-  CHECK(reshard([](NemoRlCase& c) { c.training.expert_tensor = 2; }) ==
-        Lines{"nemo_rl.nccl_reshard.expert_tensor: policy.megatron_cfg.expert_tensor_parallel_size: "
-              "experts are cut by 2; use 1"});
+  CHECK(
+      reshard([](NemoRlCase& c) { c.training.expert_tensor = 2; }) ==
+      Lines{"nemo_rl.nccl_reshard.expert_tensor: policy.megatron_cfg.expert_tensor_parallel_size: "
+            "experts are cut by 2; use 1"});
 }
 
 TEST_CASE("nemo_rl reshard: stages are not written out", "[checks][nemo_rl]") {
-  CHECK(reshard([](NemoRlCase& c) { c.training.written_pipeline = true; }) ==
-        Lines{"nemo_rl.nccl_reshard.pipeline_layout: "
-              "policy.megatron_cfg.pipeline_model_parallel_layout: a layout is written out; leave it "
-              "out; use num_layers_in_first/last_pipeline_stage"});
+  CHECK(
+      reshard([](NemoRlCase& c) { c.training.written_pipeline = true; }) ==
+      Lines{"nemo_rl.nccl_reshard.pipeline_layout: "
+            "policy.megatron_cfg.pipeline_model_parallel_layout: a layout is written out; leave it "
+            "out; use num_layers_in_first/last_pipeline_stage"});
 }
 
 TEST_CASE("nemo_rl reshard: a training rank has one model chunk", "[checks][nemo_rl]") {
@@ -157,17 +160,19 @@ TEST_CASE("nemo_rl reshard: all that is wrong is said at once", "[checks][nemo_r
 
 TEST_CASE("nemo_rl sparse: GPUs of its own, vLLM, Megatron, nothing quantised",
           "[checks][nemo_rl]") {
-  CHECK(sparse([](NemoRlCase& c) { c.colocated = true; }) ==
-        Lines{"nemo_rl.sparse.colocated: policy.generation.colocated.enabled: both sides are on the "
-              "same GPUs; use false"});
+  CHECK(
+      sparse([](NemoRlCase& c) { c.colocated = true; }) ==
+      Lines{"nemo_rl.sparse.colocated: policy.generation.colocated.enabled: both sides are on the "
+            "same GPUs; use false"});
   CHECK(sparse([](NemoRlCase& c) { c.generation.engine = "sglang"; }) ==
         Lines{"nemo_rl.sparse.backend: policy.generation.backend: the engine is sglang; use vllm"});
   CHECK(sparse([](NemoRlCase& c) { c.training.engine = "fsdp"; }) ==
         Lines{"nemo_rl.sparse.training_engine: policy.megatron_cfg.enabled: the training engine is "
               "fsdp; use true"});
-  CHECK(sparse([](NemoRlCase& c) { c.generation.precision = "fp8_blockwise"; }) ==
-        Lines{"nemo_rl.sparse.precision: policy.generation.vllm_cfg.precision: is fp8_blockwise, and "
-              "deltas are of unquantised weights; use bfloat16"});
+  CHECK(
+      sparse([](NemoRlCase& c) { c.generation.precision = "fp8_blockwise"; }) ==
+      Lines{"nemo_rl.sparse.precision: policy.generation.vllm_cfg.precision: is fp8_blockwise, and "
+            "deltas are of unquantised weights; use bfloat16"});
   // Model chunks and stages do not matter to it.
   CHECK(sparse([](NemoRlCase& c) {
           c.training.virtual_pipeline = 4;

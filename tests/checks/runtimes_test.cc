@@ -50,14 +50,15 @@ TEST_CASE("runtimes: what NeMo RL looks at is read from the scenario", "[checks]
       with(with(kModel, "expert: 4, expert_tensor: 1",
                 "tensor: 2, pipeline: 2, virtual_pipeline: 2, expert: 2, expert_tensor: 2"),
            "tensor: 4}", "tensor: 4, pipeline: 2}");
-  CHECK(of("nemo_rl_reshard", chunks) ==
-        Lines{"nemo_rl.nccl_reshard.expert_tensor: policy.megatron_cfg.expert_tensor_parallel_size: "
-              "experts are cut by 2; use 1",
-              "nemo_rl.nccl_reshard.virtual_pipeline: "
-              "policy.megatron_cfg.virtual_pipeline_model_parallel_size: 2 model chunks per rank; "
-              "use 1",
-              "nemo_rl.nccl_reshard.generation_pipeline: "
-              "policy.generation.vllm_cfg.pipeline_parallel_size: is 2; use 1"});
+  CHECK(
+      of("nemo_rl_reshard", chunks) ==
+      Lines{"nemo_rl.nccl_reshard.expert_tensor: policy.megatron_cfg.expert_tensor_parallel_size: "
+            "experts are cut by 2; use 1",
+            "nemo_rl.nccl_reshard.virtual_pipeline: "
+            "policy.megatron_cfg.virtual_pipeline_model_parallel_size: 2 model chunks per rank; "
+            "use 1",
+            "nemo_rl.nccl_reshard.generation_pipeline: "
+            "policy.generation.vllm_cfg.pipeline_parallel_size: is 2; use 1"});
   CHECK(of("nemo_rl_sparse", chunks) == Lines{});
 }
 
@@ -69,10 +70,10 @@ TEST_CASE("runtimes: engines on the same GPUs are colocated", "[checks][runtimes
 
 TEST_CASE("runtimes: Megatron cuts experts like everything else if nothing is said",
           "[checks][runtimes]") {
-  CHECK(of("nemo_rl_reshard",
-           with(kModel, "expert: 4, expert_tensor: 1", "tensor: 2, expert: 2")) ==
-        Lines{"nemo_rl.nccl_reshard.expert_tensor: policy.megatron_cfg.expert_tensor_parallel_size: "
-              "experts are cut by 2; use 1"});
+  CHECK(
+      of("nemo_rl_reshard", with(kModel, "expert: 4, expert_tensor: 1", "tensor: 2, expert: 2")) ==
+      Lines{"nemo_rl.nccl_reshard.expert_tensor: policy.megatron_cfg.expert_tensor_parallel_size: "
+            "experts are cut by 2; use 1"});
 }
 
 TEST_CASE("runtimes: tensors written out have layouts and no engines", "[checks][runtimes]") {

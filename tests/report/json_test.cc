@@ -47,6 +47,33 @@ TEST_CASE("conversions are members of the JSON, and absent if there are none", "
   CHECK(row.at("written_bytes") == 92);
 }
 
+TEST_CASE("the fullest GPU is a member of each row", "[report][json]") {
+  StrategyResult row = sample_row("direct", 4);
+  row.memory_rank = Rank(5);
+  row.memory_bytes = 90e9;
+  row.memory_dominant = "staging";
+  row.memory_dominant_bytes = 60e9;
+  row.gpu_memory_bytes = 80e9;
+  row.memory_over = Rank(3);
+  const nlohmann::json memory = nlohmann::json::parse(to_json_text(row)).at("memory");
+  CHECK(memory == nlohmann::json({{"rank", 5},
+                                  {"peak_bytes", 90'000'000'000},
+                                  {"dominant", "staging"},
+                                  {"dominant_bytes", 60'000'000'000},
+                                  {"gpu_bytes", 80'000'000'000},
+                                  {"first_rank_over", 3}}));
+  const StrategyResult back = parse_strategy_result(to_json_text(row));
+  CHECK(back.memory_rank == Rank(5));
+  CHECK(back.memory_bytes == 90e9);
+  CHECK(back.memory_dominant == "staging");
+  CHECK(back.memory_dominant_bytes == 60e9);
+  CHECK(back.gpu_memory_bytes == 80e9);
+  CHECK(back.memory_over == Rank(3));
+  row.memory_over.reset();
+  CHECK(nlohmann::json::parse(to_json_text(row)).at("memory").at("first_rank_over").is_null());
+  CHECK_FALSE(parse_strategy_result(to_json_text(row)).memory_over);
+}
+
 TEST_CASE("whole numbers are printed whole, others to the last bit", "[report][json]") {
   const std::string text = simulation_json(sample_report());
   CHECK(text.find("\"network_bytes\": 40000000000,") != std::string::npos);

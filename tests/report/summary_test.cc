@@ -64,6 +64,22 @@ TEST_CASE("conversions are listed, a line per kind with its side, tensors and by
             "written by all ranks\n"));
 }
 
+TEST_CASE("the fullest GPU of each strategy has a line", "[report][summary]") {
+  SimulationReport report = sample_report();
+  StrategyResult& row = report.strategies[0];
+  row.memory_rank = Rank(5);
+  row.memory_bytes = 70e9;
+  row.memory_dominant = "staging";
+  row.memory_dominant_bytes = 60e9;
+  CHECK(has(simulation_summary(report),
+            "\nmemory      direct: rank 5 holds 70.00 GB at its peak, 60.00 GB of it staging\n"));
+  row.gpu_memory_bytes = 64e9;
+  row.memory_over = Rank(3);
+  CHECK(has(simulation_summary(report),
+            "\nmemory      direct: rank 5 holds 70.00 GB of 64.00 GB at its peak, 60.00 GB of it "
+            "staging; rank 3 is the first that has too little\n"));
+}
+
 TEST_CASE("a bound of zero gives no ratio", "[report][summary]") {
   SimulationReport report = sample_report();
   report.strategies.resize(1);

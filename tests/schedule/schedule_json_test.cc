@@ -255,6 +255,50 @@ TEST_CASE("lists of other things are range-checked too", "[schedule][json]") {
         "plan.json: phases[0]: unknown member 'x'; use name, logical_bytes");
 }
 
+// Of three lanes the second has a window: rank 0 sends 2 at a time and rank 39 receives any number.
+SavedSchedule windowed() {
+  SavedSchedule saved = small();
+  LaneWindow window{std::vector<std::uint16_t>(40, 1), std::vector<std::uint16_t>(40, 65535)};
+  window.send.front() = 2;
+  window.receive.back() = 0;
+  saved.schedule.windows = {{}, window, {}};
+  return saved;
+}
+
+TEST_CASE("lanes with windows read back equal", "[schedule][json]") {
+  const SavedSchedule saved = windowed();
+  const std::string text = written(saved);
+  REQUIRE(read_schedule(text, "plan.json") == saved);
+  REQUIRE(written(read_schedule(text, "plan.json")) == text);
+  REQUIRE(text.find("{\"send\": [2,1,1,") != std::string::npos);
+  REQUIRE(text.find("{\"send\": [], \"receive\": []}") != std::string::npos);
+  // Plans without have no such member: equal plans of either kind keep their bytes.
+  REQUIRE(written(small()).find("windows") == std::string::npos);
+}
+
+TEST_CASE("windows out of their range are refused", "[schedule][json]") {
+  const std::string text = written(windowed());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    const std::size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    return error_of(std::string(text).replace(at, from.size(), to));
+  };
+  CHECK(with("[2,1,", "[65536,1,") ==
+        "plan.json: windows[1].send: expected an integer from 0 to 65535, got 65536");
+  CHECK(with("[2,1,", "[-1,1,") ==
+        "plan.json: windows[1].send: expected an integer from 0 to 65535, got -1");
+  CHECK(with("[2,1,", "[2,") == "plan.json: windows[1]: expected 40 widths for each side, or none");
+  CHECK(with("\"send\": []", "\"send\": [1]") ==
+        "plan.json: windows[0]: expected 40 widths for each side, or none");
+  CHECK(with("\"receive\": []", "\"receive\": 3") ==
+        "plan.json: windows[0].receive: expected a list, got 3");
+  CHECK(with("\"send\": [], ", "") == "plan.json: windows[0]: the member 'send' is missing");
+  CHECK(with("\"receive\": []}", "\"receive\": [], \"both\": []}") ==
+        "plan.json: windows[0]: unknown member 'both'; use send, receive");
+  CHECK(with("{\"send\": [], \"receive\": []},", "") ==
+        "plan.json: windows: expected one for each of 3 lanes, got 2");
+}
+
 TEST_CASE("a short text can't ask for much memory", "[schedule][json]") {
   CHECK(error_of(changed("[[0,0],[8,9],[1,1]]", "[[0,4000000000]]")) ==
         "plan.json: groups[0].ranks[0]: expected an integer from 0 to 1048575, got 4000000000");

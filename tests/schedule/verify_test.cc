@@ -154,6 +154,41 @@ TEST_CASE("verify: a lane is first in, first out", "[schedule][verify]") {
         "7 or later\n");
 }
 
+TEST_CASE("verify: a lane with a window has transfers only, and no rounds", "[schedule][verify]") {
+  const Example e;
+  const auto windowed = [](Schedule schedule) {
+    const std::vector<std::uint16_t> one(static_cast<std::size_t>(schedule.ranks), 1);
+    schedule.windows.assign(static_cast<std::size_t>(schedule.lanes), {one, one});
+    return schedule;
+  };
+  // Op 9 is a transfer in round 1 or later of its lane.
+  const std::string rounds = e.findings(windowed(e.good));
+  CHECK(rounds.find("op 9 (transfer 2 -> 4): is in lane 0, which has a window: use a transfer in "
+                    "round 0\n") != std::string::npos);
+  Schedule gathered = e.gathered;
+  for (Op& op : gathered.ops) op.round = 0;
+  CHECK(
+      e.findings(windowed(gathered)) ==
+      "op 0 (compute of 6 ranks): is in lane 0, which has a window: use a transfer in round 0\n"
+      "op 2 (compute of 2 ranks): is in lane 0, which has a window: use a transfer in round 0\n"
+      "op 3 (all_gather of 2 ranks): is in lane 0, which has a window: use a transfer in round 0\n"
+      "op 4 (broadcast from 0 to 6 ranks): is in lane 1, which has a window: use a transfer in "
+      "round 0\n"
+      "op 5 (compute of 4 ranks): is in lane 1, which has a window: use a transfer in round 0\n"
+      "op 6 (compute of 2 ranks): is in lane 0, which has a window: use a transfer in round 0\n"
+      "op 7 (all_gather of 2 ranks): is in lane 0, which has a window: use a transfer in round 0\n"
+      "op 8 (broadcast from 0 to 6 ranks): is in lane 1, which has a window: use a transfer in "
+      "round 0\n"
+      "op 9 (compute of 4 ranks): is in lane 1, which has a window: use a transfer in round 0\n");
+}
+
+TEST_CASE("verify: plans that use windows are good", "[schedule][verify]") {
+  const Example e;
+  const Schedule optimal = plan(e.refit, e.cluster, named_policy("optimal"));
+  REQUIRE_FALSE(optimal.windows.empty());
+  CHECK(e.findings(optimal) == "");
+}
+
 TEST_CASE("verify: bytes are counted, not believed", "[schedule][verify]") {
   Example e;
   CHECK(e.with_op_changed(e.good, 9, [](Op& op) { op.bytes = 1; }) ==

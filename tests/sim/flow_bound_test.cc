@@ -1,11 +1,16 @@
 #include "sim/flow_bound.h"
 
+#include <algorithm>
 #include <random>
 
 #include <catch2/catch.hpp>
 
+#include "planner/plan.h"
 #include "scenarios/scenario.h"
+#include "sim/detail/orbits.h"
+#include "sim/predict.h"
 #include "tests/sim/plans.h"
+#include "tests/support/m2n_case.h"
 
 using namespace refit;
 using namespace refit::test;
@@ -16,7 +21,11 @@ constexpr std::int64_t kGB = 1'000'000'000;
 const char* const kProgram = "egress of all islands together (linear program)";
 
 Parcel parcel(std::vector<Rank> owners, std::vector<Rank> demanders, std::int64_t bytes) {
-  return {.owners = std::move(owners), .demanders = std::move(demanders), .bytes = bytes};
+  Parcel made;
+  made.owners = std::move(owners);
+  made.demanders = std::move(demanders);
+  made.bytes = bytes;
+  return made;
 }
 
 // An island of one GPU per rate, in GB/s each way.
@@ -39,7 +48,7 @@ TEST_CASE("flow bound: equals the closed form where one cut binds", "[sim][bound
   // 800 GB from node 0 into node 1 over 8 NICs of 50 GB/s: 2 s, with relays and without.
   std::vector<Parcel> parcels;
   for (int r = 0; r < 8; ++r) parcels.push_back(parcel({Rank{r}}, ranks(8, 16), 100 * kGB));
-  const FlowBound bound = flow_bound(parcels, make_cluster({}));
+  const FlowBound bound = flow_bound(parcels, make_cluster(ClusterShape{}));
   CHECK(bound.seconds == Approx(2));
   CHECK(bound.no_relay_seconds == Approx(2));
   CHECK(bound.binding == "domain 1 ingress (NIC)");
@@ -51,7 +60,7 @@ TEST_CASE("flow bound: one node to eight takes eight times as long without relay
   // 400 GB leave node 0 over 8 NICs of 50 GB/s: once 1 s, eight times 8 s. With relays all nine
   // nodes send 3,200 GB together at 3,600 GB/s, 0.89 s: once is what binds.
   const FlowBound bound = flow_bound({parcel(ranks(0, 8), ranks(8, 72), 400 * kGB)},
-                                     make_cluster({.nodes = 9}));
+                                     make_cluster(ClusterShape{.nodes = 9}));
   CHECK(bound.seconds == Approx(1));
   CHECK(bound.no_relay_seconds == Approx(8));
   REQUIRE(bound.first_copy_shares.size() == 1);
@@ -64,9 +73,9 @@ TEST_CASE("flow bound: two slow owners are not helped by a third that owns somet
   // wants it all.
   //   closed form  (300 + 1) / (10 + 50 + 200) = 1.1577 s, the way out of all owners
   //   program      300 / (10 + 50) = 5 s, of which island 0 sends 1/6
-  const FlowBound bound = flow_bound({parcel({Rank{0}, Rank{1}}, {Rank{3}}, 300 * kGB),
-                                      parcel({Rank{2}}, {Rank{3}}, kGB)},
-                                     islands({10, 50, 200, 400}));
+  const FlowBound bound = flow_bound(
+      {parcel({Rank{0}, Rank{1}}, {Rank{3}}, 300 * kGB), parcel({Rank{2}}, {Rank{3}}, kGB)},
+      islands({10, 50, 200, 400}));
   CHECK(bound.cuts.seconds == Approx(301.0 / 260));
   CHECK(bound.seconds == Approx(5));
   CHECK(bound.no_relay_seconds == Approx(5));
@@ -105,10 +114,10 @@ TEST_CASE("flow bound: a pod may take a copy in twice to spare its islands", "[s
   // each in those 4 s; if one had to hand it to the other, it would be (400 + 100) / 100 = 5 s.
   ClusterShape shape{.nodes = 6, .gpus_per_node = 1, .nvlink_domain_gpus = 1, .nics_per_node = 1};
   shape.fabric = {.nodes_per_leaf = 2, .oversubscription = 1.001};
-  const FlowBound bound = flow_bound({parcel({Rank{0}}, {Rank{2}, Rank{3}}, 100 * kGB),
-                                      parcel({Rank{2}}, {Rank{4}}, 200 * kGB),
-                                      parcel({Rank{3}}, {Rank{5}}, 200 * kGB)},
-                                     make_cluster(shape));
+  const FlowBound bound =
+      flow_bound({parcel({Rank{0}}, {Rank{2}, Rank{3}}, 100 * kGB),
+                  parcel({Rank{2}}, {Rank{4}}, 200 * kGB), parcel({Rank{3}}, {Rank{5}}, 200 * kGB)},
+                 make_cluster(shape));
   CHECK(bound.seconds == Approx(4.004));  // 400 GB out of the pod at 100 / 1.001 GB/s
 }
 
@@ -124,6 +133,22 @@ TEST_CASE("flow bound: owners behind a narrow trunk are slower than their NICs",
   // Another 100 GB that both own, for pod 3: 300 GB out at 50 GB/s, 6 s; into pod 3 200 GB, 8 s.
   parcels.push_back(parcel({Rank{0}, Rank{2}}, {Rank{7}}, 100 * kGB));
   CHECK(flow_bound(parcels, make_cluster(shape)).seconds == Approx(8));
+}
+
+TEST_CASE("orbits: a ring's islands are equals, and a chain's are all different", "[sim][bound]") {
+  // Each of 7 islands sends 1 GB to the next. In the chain an island is told by its distance from
+  // the ends, which takes several rounds to find out.
+  std::vector<Parcel> parcels;
+  for (int i = 0; i < 6; ++i) parcels.push_back(parcel({Rank{i}}, {Rank{i + 1}}, kGB));
+  const auto orbits = [&] { return detail::find_orbits(domain_classes(parcels, lone_gpus(7))); };
+  CHECK(orbits().islands_of_colour == std::vector<int>(7, 1));
+  CHECK(orbits().classes_of_orbit == std::vector<int>(6, 1));
+  parcels.push_back(parcel({Rank{6}}, {Rank{0}}, kGB));
+  CHECK(orbits().islands_of_colour == std::vector<int>{7});
+  CHECK(orbits().classes_of_orbit == std::vector<int>{7});
+  // One class of another size makes the ring a chain.
+  parcels.back().bytes = 2 * kGB;
+  CHECK(orbits().islands_of_colour == std::vector<int>(7, 1));
 }
 
 TEST_CASE("flow bound: one of equals stands for all", "[sim][bound]") {
@@ -149,11 +174,40 @@ TEST_CASE("flow bound: one of equals stands for all", "[sim][bound]") {
       parcels.push_back(parcel(some(3), some(6), (1 + static_cast<std::int64_t>(below(3))) * kGB));
     }
     const Cluster cluster = islands(of_island);
-    const FlowBound with = flow_bound(parcels, cluster), all = flow_bound(parcels, cluster, {false});
+    const FlowBound with = flow_bound(parcels, cluster),
+                    all = flow_bound(parcels, cluster, {false});
     CHECK(with.seconds == Approx(all.seconds).epsilon(1e-6));
     CHECK(with.no_relay_seconds == Approx(all.no_relay_seconds).epsilon(1e-6));
     CHECK(with.seconds >= with.cuts.seconds);
     CHECK(with.no_relay_seconds >= with.seconds);
+  }
+}
+
+TEST_CASE("flow bound: no plan is faster, with trunks and without", "[sim][bound]") {
+  const unsigned seed = GENERATE(range(1u, 25u));
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const auto one_of = [&](std::vector<int> choices) {
+    return choices[static_cast<std::size_t>(random()) % choices.size()];
+  };
+  // 4 sources on 2 nodes, 8 destinations on 4, all of 2 GPUs; leaves of 2 nodes.
+  const int source_shards = one_of({1, 2, 4}), shards = one_of({1, 2, 4, 8});
+  const M2nCase c{{4 / source_shards, source_shards, one_of({0, 1}), one_of({0, 1}) == 1},
+                  {8 / shards, shards, one_of({0, 1}), one_of({0, 1}) == 1},
+                  {8000, 8000}};
+  const Refit refit = make_refit(c);
+  ClusterShape shape{.nodes = 6, .gpus_per_node = 2, .nvlink_domain_gpus = 2, .nics_per_node = 2};
+  shape.fabric = {.nodes_per_leaf = one_of({0, 2}),
+                  .oversubscription = static_cast<double>(one_of({1, 2, 4}))};
+  const Cluster cluster = make_cluster(shape);
+  const FlowBound bound = flow_bound(find_parcels(refit), cluster);
+  for (const char* strategy : {"direct", "reshard", "optimal"}) {
+    CAPTURE(strategy);
+    const Schedule schedule = plan(refit, cluster, named_policy(strategy));
+    const double seconds =
+        predict(schedule, cluster, {wire_only(), Solver::incremental}).makespan_s;
+    CHECK(seconds >= bound.seconds * (1 - 1e-9));
+    if (std::string(strategy) == "direct") CHECK(seconds >= bound.no_relay_seconds * (1 - 1e-9));
   }
 }
 

@@ -22,8 +22,8 @@ Pairs pairs(const detail::LaneOrder& order) {
 // Every rank sends and receives so many at a time on lane 0.
 Timeline timeline(Schedule schedule, std::uint16_t send, std::uint16_t receive) {
   const auto all = static_cast<std::size_t>(schedule.ranks);
-  schedule.windows = {{std::vector<std::uint16_t>(all, send),
-                       std::vector<std::uint16_t>(all, receive)}};
+  schedule.windows = {
+      {std::vector<std::uint16_t>(all, send), std::vector<std::uint16_t>(all, receive)}};
   const auto solver = GENERATE(Solver::native, Solver::incremental);
   return predict(schedule, lone_gpus(schedule.ranks), {wire_only(), solver}).timeline;
 }
@@ -60,7 +60,7 @@ TEST_CASE("window: a barrier waits for all that runs and holds up all that follo
   order.barrier(3, Rank(0));
   order.queue(4, 0, true, 0, Rank(0));
   order.queue(5, 0, true, 0, Rank(0));
-  CHECK(pairs(order) == Pairs{{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}, {3, 5}} );
+  CHECK(pairs(order) == Pairs{{0, 1}, {0, 2}, {0, 3}, {1, 3}, {2, 3}, {3, 4}, {3, 5}});
 }
 
 TEST_CASE("window: two sends go one after the other, or together", "[sim][lanes]") {
@@ -92,8 +92,8 @@ TEST_CASE("window: two receives go one after the other, too", "[sim][lanes]") {
 }
 
 TEST_CASE("window: a rank sends while it receives", "[sim][lanes]") {
-  // Ports work both ways at once: 0 -> 1 and 1 -> 2 both take the first second. In rounds the second
-  // would wait for the first.
+  // Ports work both ways at once: 0 -> 1 and 1 -> 2 both take the first second. In rounds the
+  // second would wait for the first.
   PlanWriter plan(3);
   plan.transfer(0, 1, 50e9);
   plan.transfer(1, 2, 50e9);

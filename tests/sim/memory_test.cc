@@ -24,29 +24,34 @@ class Moves {
   explicit Moves(int lanes, int demander) {
     plan_.lanes = lanes;
     plan_.ranks = 6;
-    plan_.parcels.push_back({.owners = {Rank(0)}, .demanders = {Rank(demander)}});
+    Parcel& parcel = plan_.parcels.emplace_back();
+    parcel.owners = {Rank(0)};
+    parcel.demanders = {Rank(demander)};
     plan_.cargos.push_back({{ParcelId(0)}});
   }
 
-  OpId add(int src, int dst, std::int64_t bytes, Span when, std::vector<OpId> after = {},
+  OpId add(int src, int dst, std::int64_t bytes, Span when, const std::vector<OpId>& after = {},
            int lane = 0) {
     Op op;
     op.src = Rank(src);
     op.dst = Rank(dst);
     op.bytes = bytes;
     op.lane = static_cast<std::uint8_t>(lane);
-    op.after_begin = static_cast<std::uint32_t>(plan_.after.size());
-    plan_.after.insert(plan_.after.end(), after.begin(), after.end());
-    op.after_end = static_cast<std::uint32_t>(plan_.after.size());
-    return push(op, when);
+    return push(op, when, after);
   }
-  OpId gather(std::vector<Rank> ranks, std::int64_t bytes, Span when) {
+  OpId gather(std::vector<Rank> ranks, std::int64_t bytes, Span when,
+              const std::vector<OpId>& after = {}) {
     Op op;
     op.kind = OpKind::all_gather;
-    op.group = GroupId(static_cast<std::int64_t>(plan_.groups.size()));
+    op.group = group(std::move(ranks));
     op.bytes = bytes;
-    plan_.groups.push_back({ranks, static_cast<int>(ranks.size())});
-    return push(op, when);
+    return push(op, when, after);
+  }
+  OpId work(int rank, const std::vector<OpId>& after) {
+    Op op;
+    op.kind = OpKind::compute;
+    op.group = group({Rank(rank)});
+    return push(op, {}, after);
   }
 
   MemoryUse use(const MemoryOptions& options) const {
@@ -57,7 +62,15 @@ class Moves {
   }
 
  private:
-  OpId push(const Op& op, Span when) {
+  GroupId group(std::vector<Rank> ranks) {
+    const int one_ring = static_cast<int>(ranks.size());
+    plan_.groups.push_back({std::move(ranks), one_ring});
+    return GroupId(static_cast<std::int64_t>(plan_.groups.size()) - 1);
+  }
+  OpId push(Op op, Span when, const std::vector<OpId>& after) {
+    op.after_begin = static_cast<std::uint32_t>(plan_.after.size());
+    plan_.after.insert(plan_.after.end(), after.begin(), after.end());
+    op.after_end = static_cast<std::uint32_t>(plan_.after.size());
     plan_.ops.push_back(op);
     timeline_.push_back(when);
     return OpId(static_cast<std::int64_t>(plan_.ops.size()) - 1);
@@ -137,6 +150,14 @@ TEST_CASE("memory: what a rank only hands on is gone after its last use", "[sim]
     moves.add(3, 4, 100, {1, 4}, {first});
     moves.add(0, 3, 10, {3, 4});
     CHECK(moves.most(3, MemoryTerm::relayed) == 110);
+  }
+  SECTION("a collective may be the last use, and work is none") {
+    Moves moves(1, 4);
+    const OpId first = moves.add(0, 3, 100, {0, 1});
+    moves.gather(ranks(3, 5), 100, {1, 2}, {first});
+    moves.work(3, {first});
+    moves.add(0, 3, 50, {2, 3});
+    CHECK(moves.most(3, MemoryTerm::relayed) == 100);
   }
   SECTION("a rank that wants it keeps it in its own shard") {
     Moves moves(1, 3);

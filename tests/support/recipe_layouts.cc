@@ -63,14 +63,23 @@ std::string experts(const std::string& engine, int expert, const ModelSpec& mode
   return degree("expert", expert) + ", expert_tensor: 1";
 }
 
+// The first stages get one layer more where they don't divide, as people write it out then.
+std::string stage_layers(int layers, int stages) {
+  if (layers % stages == 0) return "";
+  std::string list;
+  for (int s = 0; s < stages; ++s)
+    list += fmt::format("{}{}", s > 0 ? ", " : "", layers / stages + (s < layers % stages ? 1 : 0));
+  return ", stage_layers: [" + list + "]";
+}
+
 std::string training(const RecipeTraining& t, const ModelSpec& model) {
-  std::string text = fmt::format("{{engine: {}, gpus: {}", t.engine, t.gpus) +
-                     degree("tensor", t.tensor) + degree("context", t.context) +
-                     degree("pipeline", t.pipeline) + experts(t.engine, t.expert, model);
-  if (t.first_stage > 0 && t.of_layers == model.layers) {
-    text += degree("first_stage_layers", t.first_stage) + degree("last_stage_layers", t.last_stage);
-  }
-  return text + "}";
+  const std::string stages =
+      t.first_stage > 0 && t.of_layers == model.layers
+          ? degree("first_stage_layers", t.first_stage) + degree("last_stage_layers", t.last_stage)
+          : stage_layers(model.layers, t.pipeline);
+  return fmt::format("{{engine: {}, gpus: {}", t.engine, t.gpus) + degree("tensor", t.tensor) +
+         degree("context", t.context) + degree("pipeline", t.pipeline) + stages +
+         experts(t.engine, t.expert, model) + "}";
 }
 
 std::string generation(const RecipeLayouts& recipe, const ModelSpec& model) {

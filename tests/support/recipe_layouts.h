@@ -36,7 +36,7 @@ struct RecipeLayouts {
 std::span<const RecipeLayouts> recipe_layouts();
 
 // The recipe as a scenario of another model, on as many H100 nodes as it needs. Dense models leave
-// out the degrees of experts, and stages are even if the recipe's are for another number of layers.
+// out the degrees of experts; a model of another number of layers has stages as even as can be.
 std::string scenario_of(const RecipeLayouts& recipe, const ModelSpec& model);
 
 }  // namespace refit::test
