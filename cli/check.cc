@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "checks/runtimes.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -17,6 +19,8 @@
 #include "scenarios/layout_error.h"
 #include "report/conversion_words.h"
 #include "schedule/verify.h"
+#include "sim/memory.h"
+#include "sim/predict.h"
 
 namespace refit {
 namespace {
@@ -27,13 +31,32 @@ struct CheckOptions {
   std::vector<std::string> runtimes;
 };
 
+// Empty if every GPU has room for what a plan puts on it.
+std::string memory_finding(const Schedule& schedule, const Scenario& scenario) {
+  const Prediction prediction = predict(schedule, scenario.cluster);
+  const MemoryUse memory =
+      memory_use(schedule, scenario.refit, scenario.cluster, prediction.timeline);
+  if (!memory.first_over) return {};
+  const Rank rank = *memory.first_over;
+  const RankMemoryUse& use = memory.peak[rank.index()];
+  const auto largest = static_cast<std::size_t>(
+      std::max_element(use.bytes.begin(), use.bytes.end()) - use.bytes.begin());
+  return fmt::format(
+      "{}: memory: rank {} needs {} at its peak, {} of it {}, and its GPU has {}; use more GPUs "
+      "for "
+      "that side, or cut it further\n",
+      schedule.strategy, rank.value, format_bytes(use.total()), format_bytes(use.bytes[largest]),
+      to_string(static_cast<MemoryTerm>(largest)),
+      format_bytes(scenario.cluster.group(rank).gpu_memory_bytes));
+}
+
 // One finding per line.
 std::string findings_of(const Schedule& schedule, const Scenario& scenario) {
   std::string lines;
   for (const Diagnostic& finding : verify(schedule, scenario.refit)) {
     lines += fmt::format("{}: {}\n", schedule.strategy, to_line(finding));
   }
-  return lines;
+  return lines.empty() ? memory_finding(schedule, scenario) : lines;
 }
 
 std::vector<std::string> check_all(const Question& question, const CheckOptions& options) {

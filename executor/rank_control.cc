@@ -253,6 +253,7 @@ Verdict RankControl::agree(const std::exception& error) {
     }
   } catch (const RendezvousLost& lost) {
     if (own.rank == rank_) own.reason = fmt::format("{} (and {})", own.reason, lost.what());
+    if (const auto* peer = dynamic_cast<const PeerLost*>(&error)) own.rank = peer->peer();
   }
   return {own, 0, {}};
 }

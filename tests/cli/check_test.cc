@@ -109,4 +109,22 @@ TEST_CASE("check refuses a runtime that it does not know, or can't ask", "[cli][
         "out; use a scenario with a model, or --runtime nccl_m2n\n");
 }
 
+TEST_CASE("check says which GPU is too small for a plan, and what fills it", "[cli][check]") {
+  const Folder folder;
+  // 200 GB on each of two ranks, on GPUs of 80 GB.
+  const std::string scenario = folder.write("large.yaml", R"(scenario: large
+cluster: {catalog: dgx_h100, nodes: 2}
+tensors:
+  - name: w
+    shape: [100000, 1000000]
+    dtype: bf16
+    source: {ranks: 0..7, placements: [shard(0)]}
+    destination: {ranks: 8..9, placements: [replicate]}
+)");
+  const Outcome outcome = refit_program({"check", scenario, "--strategy", "direct"});
+  CHECK(outcome.code == 1);
+  CHECK(has(outcome.out, "direct: memory: rank 8 needs "));
+  CHECK(has(outcome.out, "200.00 GB of it destination shards, and its GPU has 80.00 GB"));
+}
+
 }  // namespace refit
