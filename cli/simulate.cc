@@ -20,6 +20,7 @@
 #include "report/json.h"
 #include "report/summary.h"
 #include "sim/fault.h"
+#include "sim/flow_bound.h"
 #include "sim/lower_bound.h"
 #include "sim/memory.h"
 #include "sim/predict.h"
@@ -65,7 +66,9 @@ PredictOptions predict_options(const Scenario& scenario, const SimulateOptions& 
 StrategyResult evaluate(const Schedule& schedule, const Scenario& scenario,
                         const PredictOptions& options) {
   const TrafficTotals traffic = traffic_totals(schedule, scenario.cluster);
-  const LowerBound bound = lower_bound(schedule.parcels, scenario.cluster);
+  // In gathers and broadcasts ranks pass on what they neither own nor want; there only the cuts
+  // hold.
+  const bool has_collectives = std::any_of(schedule.ops.begin(), schedule.ops.end(), is_collective);
   const Prediction prediction = predict(schedule, scenario.cluster, options);
   StrategyResult row;
   row.strategy = schedule.strategy;
@@ -76,8 +79,16 @@ StrategyResult evaluate(const Schedule& schedule, const Scenario& scenario,
   row.network_bytes = traffic.network_bytes;
   row.nvlink_bytes = traffic.nvlink_bytes;
   row.copies = traffic.copies;
-  row.bound_s = bound.seconds;
-  row.bound_by = bound.binding.name;
+  if (has_collectives) {
+    const LowerBound bound = lower_bound(schedule.parcels, scenario.cluster);
+    row.bound_s = bound.seconds;
+    row.bound_by = bound.binding.name;
+  } else {
+    const FlowBound bound = flow_bound(schedule.parcels, scenario.cluster);
+    row.bound_s = bound.seconds;
+    row.bound_by = bound.binding;
+    row.no_relay_bound_s = bound.no_relay_seconds;
+  }
   row.predicted_s = prediction.makespan_s;
   row.busiest = prediction.busiest;
   row.phases = prediction.phases;

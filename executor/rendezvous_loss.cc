@@ -202,14 +202,24 @@ Failure Rendezvous::close() {
   const double now = steady_clock_s();
   const double end = now + kFlushSeconds + patience_s(now);
   for (Member& member : members_) send(member, FrameKind::verdict, encode(*failure_));
+  std::vector<bool> told;
+  for (const Member& member : members_) told.push_back(static_cast<bool>(member.socket));
   while (steady_clock_s() < end) {
+    // Ranks that come late must hear it, too: a connection that nobody takes is reset.
+    if (reception_)
+      for (auto& guest : reception_->look()) introduce(std::move(guest));
     bool any = false;
     for (std::size_t r = 0; r < members_.size(); ++r) {
       Member& member = members_[r];
+      any = any || (reception_ && member.state == State::absent);
       if (!member.socket) continue;
+      if (!told[r]) send(member, FrameKind::verdict, encode(*failure_));
+      told[r] = true;
       flush(member);
       if (!member.reader.fill(member.socket.get())) member.socket.close();
-      any = any || (member.socket && (reports_[r] || !member.unsent.empty()));
+      // Also for one that has not reported yet: what it sends on its way here would be the reset.
+      const bool may_answer = reports_[r] || Rank(static_cast<int>(r)) != failure_->rank;
+      any = any || (member.socket && (may_answer || !member.unsent.empty()));
     }
     if (!any) break;
     wait(kFlushSeconds / 10);

@@ -79,6 +79,7 @@ Json row_json(const StrategyResult& row) {
                {"nvlink_bytes", number(row.nvlink_bytes)},
                {"bound_s", number(row.bound_s)},
                {"bound_by", row.bound_by},
+               {"no_relay_bound_s", row.no_relay_bound_s ? number(*row.no_relay_bound_s) : Json()},
                {"predicted_s", number(row.predicted_s)},
                {"busiest",
                 {{"name", row.busiest.name},
@@ -144,6 +145,8 @@ StrategyResult parse_strategy_result(const std::string& text) {
   document.at("nvlink_bytes").get_to(row.nvlink_bytes);
   document.at("bound_s").get_to(row.bound_s);
   document.at("bound_by").get_to(row.bound_by);
+  if (!document.at("no_relay_bound_s").is_null())
+    row.no_relay_bound_s = document.at("no_relay_bound_s").get<double>();
   document.at("predicted_s").get_to(row.predicted_s);
   document.at("network_model").get_to(row.network_model);
   document.at("solver").get_to(row.solver);

@@ -23,7 +23,8 @@ struct StrategyResult {
   double nvlink_bytes = 0;
   double copies = 0;  // network bytes / unique bytes
   double bound_s = 0;
-  std::string bound_by;  // the cut that gives the bound: "domain 3 ingress"
+  std::optional<double> no_relay_bound_s;  // if only owners may send; nothing: not asked
+  std::string bound_by;                    // the cut that gives the bound: "domain 3 ingress"
   double predicted_s = 0;
   LinkLoad busiest;
   std::vector<PhaseTime> phases;

@@ -148,6 +148,16 @@ std::string bound_note(const SimulationReport& report) {
   return same && !by.empty() ? fmt::format("\n            set by {}", by) : "";
 }
 
+// What relays are worth, where the bound knows it and it is more than rounding.
+std::string relay_note(const SimulationReport& report) {
+  for (const StrategyResult& row : report.strategies) {
+    if (!row.no_relay_bound_s || *row.no_relay_bound_s < 1.001 * row.bound_s) continue;
+    return fmt::format("\n            {} without relays: if only owners send",
+                       format_seconds(*row.no_relay_bound_s));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string simulation_summary(const SimulationReport& report) {
@@ -160,10 +170,10 @@ std::string simulation_summary(const SimulationReport& report) {
   text += fault_table(report);
   const StrategyResult& first = report.strategies.front();
   text += fmt::format(
-      "\nbound       closed form: the least time any correct plan needs on these links{}\n"
+      "\nbound       proven: the least time any correct plan needs on these links{}{}\n"
       "prediction  simulated at flow level, network model {}, solver {}\n"
       "            Nothing here was measured.\n",
-      bound_note(report), first.network_model, first.solver);
+      bound_note(report), relay_note(report), first.network_model, first.solver);
   return text;
 }
 
