@@ -185,7 +185,8 @@ TEST_CASE("run: fifty runs, ten of them killed anywhere at any time, leave nothi
       REQUIRE(run.code() == 0);
       usual_s[lab] = took_s;
     } else if (hit_caller) {
-      // A process that has ended and waits to be collected takes a signal, too, and keeps its status.
+      // A process that has ended and waits to be collected takes a signal, too, and keeps its
+      // status.
       REQUIRE((run.code() == -SIGKILL || run.code() == 0));
     } else if (run.code() != 0) {  // as it is if the blow came after the bytes were checked
       REQUIRE(run.code() == static_cast<int>(ErrorCode::environment));
