@@ -1,6 +1,7 @@
 #include "planner/optimal/assignment.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -9,6 +10,7 @@ namespace {
 
 // How far above the bound a port may be loaded before a neighbour's NIC is used instead.
 constexpr double kTolerance = 0.002;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Assigner {
  public:
@@ -90,8 +92,13 @@ class Assigner {
     chunk.index = index;
     Rank sender = choose_sender(c, bytes, view);
     if (input_.proxies && out_s_[send_port(sender)] + bytes / out_rate(sender) > limit_s_) {
-      const Rank proxy = least(island_ranks(sender),
-                               [&](Rank r) { return out_s_[send_port(r)] + bytes / out_rate(r); });
+      // Not one that demands it: that rank gets it from an owner anyway.
+      const auto served = demanders_in_.find(island(sender));
+      const Rank proxy = least(island_ranks(sender), [&](Rank r) {
+        const bool demands = served != demanders_in_.end() &&
+                             std::binary_search(served->second.begin(), served->second.end(), r);
+        return demands ? kNever : out_s_[send_port(r)] + bytes / out_rate(r);
+      });
       if (send_port(proxy) != send_port(sender)) {
         chunk.proxied_by = sender.value;
         nvlink_[sender.index()] += bytes;

@@ -55,7 +55,7 @@ TEST_CASE("inproc: every small scenario arrives byte for byte under every strate
       WARN(file.filename().string() << " holds more than " << kMostBytes << " bytes: not run here");
       continue;
     }
-    for (const char* strategy : {"gather_broadcast", "direct", "reshard", "hybrid"}) {
+    for (const char* strategy : {"gather_broadcast", "direct", "reshard", "hybrid", "optimal"}) {
       CAPTURE(strategy);
       const Schedule schedule = plan(s.refit, s.cluster, named_policy(strategy), s.plan);
       REQUIRE(execute_inproc(schedule, s.refit, s.cluster, once()).wrong_bytes == 0);

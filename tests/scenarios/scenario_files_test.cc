@@ -45,7 +45,7 @@ TEST_CASE("every small scenario is planned by every strategy, and every plan is 
     CHECK(s.description.find(". ") == std::string::npos);
     CHECK(s.description.back() == '.');
     std::vector<Policy> policies;
-    for (const char* name : {"gather_broadcast", "direct", "reshard", "hybrid"}) {
+    for (const char* name : {"gather_broadcast", "direct", "reshard", "hybrid", "optimal"}) {
       policies.push_back(named_policy(name));
     }
     if (s.policy) policies.push_back(*s.policy);
