@@ -16,6 +16,10 @@ struct ExecuteOptions {
   bool check = true;       // compare every destination byte after every iteration
   std::uint64_t seed = 1;  // of the content; every iteration has its own
   MoveOptions moves;
+
+  std::uint64_t seed_of(int iteration) const {
+    return seed * 1000003 + static_cast<std::uint64_t>(iteration);
+  }
 };
 
 // Runs a verified schedule with one thread per rank in this process. Every iteration fills new

@@ -1,7 +1,6 @@
 #include "executor/run_rank.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 
 #include <fmt/format.h>
@@ -276,10 +275,6 @@ class RankRun {
 };
 
 }  // namespace
-
-double steady_clock_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Timeline run_rank(const RunContext& context, const RankProgram& program, RankMemory& memory,
                   Transport& transport, double clock_zero_s) {

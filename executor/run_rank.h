@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "executor/clock.h"
 #include "executor/moves.h"
 #include "executor/rank_memory.h"
 #include "executor/rank_program.h"
@@ -23,7 +24,5 @@ struct RunContext {
 // `clock_zero_s` on the steady clock; {0, 0} for ops it takes no part in.
 Timeline run_rank(const RunContext& context, const RankProgram& program, RankMemory& memory,
                   Transport& transport, double clock_zero_s);
-
-double steady_clock_s();
 
 }  // namespace refit

@@ -6,23 +6,12 @@
 #include <mutex>
 #include <thread>
 
-#include <sys/resource.h>
-
 #include <fmt/format.h>
 
 #include "executor/run_rank.h"
 
 namespace refit {
 namespace {
-
-double process_cpu_s() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // All ranks of one process, iteration by iteration.
 class ThreadRun {
@@ -67,7 +56,7 @@ class ThreadRun {
   }
 
   void run_once(int i, const RankProgram& program, RankMemory& memory, RankSeat& seat) {
-    const std::uint64_t seed = options_.seed * 1000003 + static_cast<std::uint64_t>(i);
+    const std::uint64_t seed = options_.seed_of(i);
     memory.prepare(seed);
     seat.begin_iteration();
     meet_.arrive_and_wait();
@@ -103,7 +92,7 @@ class ThreadRun {
     }
     now_.wrong_bytes += wrong;
     for (const WrongByte& example : examples) {
-      if (result_.wrong_examples.size() < 5) result_.wrong_examples.push_back(example);
+      if (result_.wrong_examples.size() < kMostExamples) result_.wrong_examples.push_back(example);
     }
     merge_timeline(timeline, timeline_);
   }

@@ -1,9 +1,7 @@
 #include "executor/cuda/nccl_rank.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -22,12 +20,6 @@ using detail::take_text;
 
 enum class Submitted : std::uint32_t { iteration, environment };
 
-struct OpSpan {
-  OpId op;
-  std::int32_t zero = 0;
-  Span span;
-};
-
 void use_gpu(Rank self, int device) {
   const int devices = require_gpus();
   if (device < 0 || device >= devices) {
@@ -44,12 +36,6 @@ std::vector<Rank> all_ranks(int count) {
   std::vector<Rank> ranks;
   for (int r = 0; r < count; ++r) ranks.push_back(Rank(r));
   return ranks;
-}
-
-void sleep_until(double steady_s) {
-  std::this_thread::sleep_until(std::chrono::steady_clock::time_point(
-      std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-          std::chrono::duration<double>(steady_s))));
 }
 
 class NcclRank {
@@ -114,8 +100,7 @@ class NcclRank {
   }
 
   void run_once(int i) {
-    // Every iteration has content of its own.
-    const std::uint64_t seed = options_.run.seed * 1000003 + static_cast<std::uint64_t>(i);
+    const std::uint64_t seed = options_.run.seed_of(i);
     control_.enter(RankPhase::preparing);
     memory_.prepare(seed);
     transport_->begin();
@@ -128,27 +113,19 @@ class NcclRank {
     const double seconds = steady_clock_s() - zero;
     control_.barrier();  // a rank that checks may slow down those that still move
     control_.enter(RankPhase::checking);
-    std::vector<WrongByte> examples;
-    const std::int64_t wrong = options_.run.check ? memory_.count_wrong(seed, examples) : 0;
+    detail::RankIteration measured;
+    measured.iteration = i;
+    measured.seconds = seconds;
+    if (options_.run.check) measured.wrong_bytes = memory_.count_wrong(seed, measured.examples);
+    const WaveTimes times = transport_->take_times();
+    use_device_times(context_.schedule, transport_->take_op_times(zero), timeline);
+    if (i + 1 == options_.run.warmup + options_.run.iterations)
+      measured.timeline = std::move(timeline);
 
     std::string out;
     put(out, Submitted::iteration);
-    put(out, static_cast<std::int32_t>(i));
-    put(out, seconds);
-    put(out, wrong);
-    put(out, transport_->take_times());
-    put(out, static_cast<std::uint32_t>(examples.size()));
-    for (const WrongByte& example : examples) {
-      put_text(out, example.tensor);
-      put(out, example.element);
-    }
-    use_device_times(context_.schedule, transport_->take_op_times(zero), timeline);
-    if (i + 1 == options_.run.warmup + options_.run.iterations) {
-      for (std::size_t op = 0; op < timeline.size(); ++op) {
-        if (timeline[op] == Span{}) continue;
-        put(out, OpSpan{OpId(static_cast<std::int64_t>(op)), 0, timeline[op]});
-      }
-    }
+    put(out, times);
+    put(out, measured);
     control_.submit(out);
   }
 
@@ -188,56 +165,25 @@ void run_nccl_rank(const RunContext& context, const CudaOptions& options, const 
 }
 
 NcclResults::NcclResults(const RunContext& context, const CudaOptions& options)
-    : options_(options), times_(static_cast<std::size_t>(context.schedule.ranks)) {
-  result_.transport = "nccl";
-  result_.ranks = context.schedule.ranks;
-  result_.largest_rank_bytes = largest_rank_bytes(context.moves, context.schedule.ranks);
-  result_.iterations.resize(static_cast<std::size_t>(std::max(0, options.run.iterations)));
-  result_.timeline.resize(context.schedule.ops.size());
-}
+    : results_("nccl", context, options.run),
+      times_(static_cast<std::size_t>(context.schedule.ranks)) {}
 
 void NcclResults::add(Rank rank, std::string_view in) {
-  if (take<Submitted>(in) == Submitted::iteration) return add_iteration(rank, in);
+  if (take<Submitted>(in) == Submitted::iteration) {
+    times_.at(rank.index()) = take<WaveTimes>(in);
+    results_.add(rank, in);
+    return;
+  }
   while (!in.empty()) {
     std::string key = take_text(in);
-    result_.environment.emplace_back(std::move(key), take_text(in));
+    results_.measurement.environment.emplace_back(std::move(key), take_text(in));
   }
-}
-
-void NcclResults::add_iteration(Rank rank, std::string_view in) {
-  const auto i = take<std::int32_t>(in) - options_.run.warmup;
-  const auto seconds = take<double>(in);
-  const auto wrong = take<std::int64_t>(in);
-  times_.at(rank.index()) = take<WaveTimes>(in);
-  result_.wrong_bytes += wrong;
-  for (auto n = take<std::uint32_t>(in); n > 0; --n) {
-    WrongByte example;
-    example.rank = rank;
-    example.tensor = take_text(in);
-    example.element = take<std::int64_t>(in);
-    if (result_.wrong_examples.size() < kMostExamples) result_.wrong_examples.push_back(example);
-  }
-  Timeline of_rank(result_.timeline.size());
-  while (!in.empty()) {
-    const auto entry = take<OpSpan>(in);
-    if (entry.op.value < 0 || entry.op.index() >= of_rank.size())
-      throw Error(ErrorCode::environment, "a rank has timed an op that is not in the schedule");
-    of_rank[entry.op.index()] = entry.span;
-  }
-  merge_timeline(of_rank, result_.timeline);
-  if (i < 0) return;  // warm-up
-  if (static_cast<std::size_t>(i) >= result_.iterations.size())
-    throw Error(ErrorCode::environment, "a rank has run an iteration that nobody asked for");
-  Iteration& iteration = result_.iterations[static_cast<std::size_t>(i)];
-  iteration.wrong_bytes += wrong;
-  if (seconds <= iteration.seconds) return;
-  iteration.seconds = seconds;
-  iteration.slowest = rank;
 }
 
 Measurement NcclResults::finish() {
-  for (auto& fact : wave_facts(busiest(times_))) result_.environment.push_back(std::move(fact));
-  return std::move(result_);
+  for (auto& fact : wave_facts(busiest(times_)))
+    results_.measurement.environment.push_back(std::move(fact));
+  return std::move(results_.measurement);
 }
 
 }  // namespace refit

@@ -5,6 +5,7 @@
 
 #include "executor/cuda/execute_cuda.h"
 #include "executor/cuda/wave_transport.h"
+#include "executor/detail/rank_results.h"
 #include "executor/rank_control.h"
 #include "executor/run_rank.h"
 
@@ -33,10 +34,7 @@ class NcclResults {
   Measurement finish();
 
  private:
-  void add_iteration(Rank rank, std::string_view in);
-
-  const CudaOptions& options_;
-  Measurement result_;
+  detail::RankResults results_;
   std::vector<WaveTimes> times_;  // of every rank, in the last iteration
 };
 

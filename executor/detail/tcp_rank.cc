@@ -1,14 +1,10 @@
 #include "executor/detail/tcp_rank.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cmath>
 #include <csignal>
 #include <optional>
 #include <set>
 
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -23,34 +19,11 @@
 namespace refit::detail {
 namespace {
 
-enum class Submitted : std::uint32_t { iteration, timeline, fault };
-
-struct OpSpan {
-  OpId op;
-  std::int32_t zero = 0;
-  Span span;
-};
-
-double process_cpu_s() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-void sleep_until(double steady_s) {
-  timespec at{};
-  at.tv_sec = static_cast<time_t>(steady_s);
-  at.tv_nsec = static_cast<long>((steady_s - std::floor(steady_s)) * 1e9);
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
-  }
-}
+enum class Submitted : std::uint32_t { iteration, fault };
 
 void add_needs(const RunContext& context, Rank rank, std::set<LinkNeed>& needs) {
-  for (const Move& move : context.moves.moves) {
-    if (move.src != rank && move.dst != rank) continue;
+  for (const std::uint32_t m : context.moves.of_rank.of(rank)) {
+    const Move& move = context.moves.moves[m];
     const Rank peer = move.src == rank ? move.dst : move.src;
     needs.insert({context.schedule.ops[move.op.index()].lane, peer,
                   context.cluster.domain(peer) == context.cluster.domain(rank)});
@@ -194,19 +167,14 @@ class TcpRank {
 
     control_.enter(RankPhase::checking);
     submit(verdict, zero, recovery.dropped, moves);
-    check_and_submit(*resumable_, seconds, cpu, memory);
+    check_and_submit({*resumable_, seconds, cpu, 0, {}, {}}, memory);
     // As in run().
     control_.barrier();
   }
 
-  // Every iteration has content of its own.
-  std::uint64_t seed_of(int i) const {
-    return options_.seed * 1000003 + static_cast<std::uint64_t>(i);
-  }
-
   void run_once(int i, const RankProgram& program, RankMemory& memory) {
     control_.enter(RankPhase::preparing);
-    memory.prepare(seed_of(i));
+    memory.prepare(options_.seed_of(i));
     tcp_->begin(static_cast<std::uint32_t>(i));
     cpu_begin_s_ = process_cpu_s();
     started_s_.reset();
@@ -224,15 +192,15 @@ class TcpRank {
     started_s_ = zero;
     const std::unique_ptr<FaultTrigger> fault = injected(i, zero);
     memory.copy_owned();
-    const Timeline timeline = run_rank(context_, program, memory, *transport_, zero);
+    Timeline timeline = run_rank(context_, program, memory, *transport_, zero);
     const double seconds = steady_clock_s() - zero;
     const double cpu = process_cpu_s() - cpu_begin_s_;
     control_.barrier();  // a rank that checks would take processor time from those that still move
     resumable_.reset();
 
     control_.enter(RankPhase::checking);
-    check_and_submit(i, seconds, cpu, memory);
-    if (i + 1 == options_.warmup + options_.iterations) submit(timeline);
+    const bool last = i + 1 == options_.warmup + options_.iterations;
+    check_and_submit({i, seconds, cpu, 0, {}, last ? std::move(timeline) : Timeline{}}, memory);
   }
 
   // The fault that is to come over this rank, if there is one, in the first timed iteration.
@@ -254,24 +222,16 @@ class TcpRank {
   }
 
   // Weights are committed on all ranks or on none.
-  void check_and_submit(int i, double seconds, double cpu, RankMemory& memory) {
-    std::vector<WrongByte> examples;
-    const std::int64_t wrong = options_.check ? memory.count_wrong(seed_of(i), examples) : 0;
+  void check_and_submit(RankIteration measured, RankMemory& memory) {
+    const std::uint64_t seed = options_.seed_of(measured.iteration);
+    if (options_.check) measured.wrong_bytes = memory.count_wrong(seed, measured.examples);
     std::string out;
     put(out, Submitted::iteration);
-    put(out, static_cast<std::int32_t>(i));
-    put(out, seconds);
-    put(out, cpu);
-    put(out, wrong);
-    put(out, static_cast<std::uint32_t>(examples.size()));
-    for (const WrongByte& example : examples) {
-      put_text(out, example.tensor);
-      put(out, example.element);
-    }
+    put(out, measured);
     control_.submit(out);
-    if (control_.sum(static_cast<double>(wrong)) > 0) return;
+    if (control_.sum(static_cast<double>(measured.wrong_bytes)) > 0) return;
     memory.commit();
-    committed_seed_ = seed_of(i);
+    committed_seed_ = seed;
   }
 
   void submit(const Verdict& verdict, double zero, const std::vector<Rank>& dropped,
@@ -289,16 +249,6 @@ class TcpRank {
     put(out, reconnected_s_ - zero);
     put(out, bytes);
     for (const Rank rank : dropped) put(out, rank);
-    control_.submit(out);
-  }
-
-  void submit(const Timeline& timeline) {
-    std::string out;
-    put(out, Submitted::timeline);
-    for (std::size_t op = 0; op < timeline.size(); ++op) {
-      if (timeline[op] == Span{}) continue;
-      put(out, OpSpan{OpId(static_cast<std::int64_t>(op)), 0, timeline[op]});
-    }
     control_.submit(out);
   }
 
@@ -326,17 +276,13 @@ void run_tcp_rank(const RunContext& context, const ExecuteOptions& options, cons
 }
 
 TcpResults::TcpResults(const RunContext& context, const ExecuteOptions& options, FaultPolicy policy)
-    : options_(options), policy_(policy) {
-  result_.transport = "tcp";
-  result_.ranks = context.schedule.ranks;
-  result_.largest_rank_bytes = largest_rank_bytes(context.moves, context.schedule.ranks);
-  result_.environment = machine_environment();
-  result_.iterations.resize(static_cast<std::size_t>(std::max(0, options.iterations)));
-  result_.timeline.resize(context.schedule.ops.size());
+    : warmup_(options.warmup), policy_(policy), results_("tcp", context, options) {
+  results_.measurement.environment = machine_environment();
 }
 
 void TcpResults::add_fault(std::string_view in) {
-  const auto i = std::max(0, take<std::int32_t>(in) - options_.warmup);
+  const auto i = std::max(0, take<std::int32_t>(in) - warmup_);
+  Measurement& result = results_.measurement;
   FaultRecord fault;
   fault.policy = policy_;
   fault.lost = take<Rank>(in);
@@ -345,54 +291,20 @@ void TcpResults::add_fault(std::string_view in) {
   fault.reconnected_s = take<double>(in);
   fault.recovered_bytes = take<std::int64_t>(in);
   while (!in.empty()) fault.dropped.push_back(take<Rank>(in));
-  if (result_.fault) {
-    fault.detected_s = std::max(fault.detected_s, result_.fault->detected_s);
-    fault.reconnected_s = std::max(fault.reconnected_s, result_.fault->reconnected_s);
-    fault.recovered_bytes += result_.fault->recovered_bytes;
+  if (result.fault) {
+    fault.detected_s = std::max(fault.detected_s, result.fault->detected_s);
+    fault.reconnected_s = std::max(fault.reconnected_s, result.fault->reconnected_s);
+    fault.recovered_bytes += result.fault->recovered_bytes;
   }
-  result_.fault = std::move(fault);
-  result_.iterations.resize(static_cast<std::size_t>(i) + 1);  // the last
+  result.fault = std::move(fault);
+  result.iterations.resize(static_cast<std::size_t>(i) + 1);  // the last
 }
 
 void TcpResults::add(Rank rank, std::string_view in) {
-  const auto what = take<Submitted>(in);
-  if (what == Submitted::fault) return add_fault(in);
-  if (what == Submitted::timeline) {
-    while (!in.empty()) {
-      const auto entry = take<OpSpan>(in);
-      if (entry.op.value < 0 || entry.op.index() >= result_.timeline.size())
-        throw Error(ErrorCode::environment, "a rank has timed an op that is not in the schedule");
-      Span& merged = result_.timeline[entry.op.index()];
-      if (merged == Span{}) merged = entry.span;
-      merged.start_s = std::min(merged.start_s, entry.span.start_s);
-      merged.end_s = std::max(merged.end_s, entry.span.end_s);
-    }
-    return;
-  }
-  auto i = take<std::int32_t>(in) - options_.warmup;
-  const auto seconds = take<double>(in);
-  const auto cpu = take<double>(in);
-  const auto wrong = take<std::int64_t>(in);
-  result_.wrong_bytes += wrong;
-  for (auto n = take<std::uint32_t>(in); n > 0; --n) {
-    WrongByte example;
-    example.rank = rank;
-    example.tensor = take_text(in);
-    example.element = take<std::int64_t>(in);
-    if (result_.wrong_examples.size() < kMostExamples) result_.wrong_examples.push_back(example);
-  }
-  if (result_.fault) i = std::max(0, i);  // it counts wherever it was
-  if (i < 0) return;                      // warm-up
-  if (static_cast<std::size_t>(i) >= result_.iterations.size())
-    throw Error(ErrorCode::environment, "a rank has run an iteration that nobody asked for");
-  Iteration& iteration = result_.iterations[static_cast<std::size_t>(i)];
-  iteration.wrong_bytes += wrong;
-  result_.cpu_s += cpu;
-  if (seconds <= iteration.seconds) return;
-  iteration.seconds = seconds;
-  iteration.slowest = rank;
+  if (take<Submitted>(in) == Submitted::fault) return add_fault(in);
+  results_.add(rank, in);
 }
 
-Measurement TcpResults::finish() { return std::move(result_); }
+Measurement TcpResults::finish() { return std::move(results_.measurement); }
 
 }  // namespace refit::detail

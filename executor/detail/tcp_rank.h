@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "executor/detail/rank_results.h"
 #include "executor/execute_tcp.h"
 #include "executor/rank_control.h"
 #include "executor/run_rank.h"
@@ -25,9 +26,9 @@ class TcpResults {
  private:
   void add_fault(std::string_view submitted);
 
-  const ExecuteOptions& options_;
+  int warmup_ = 0;
   FaultPolicy policy_;
-  Measurement result_;
+  RankResults results_;
 };
 
 }  // namespace refit::detail
