@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,14 +38,12 @@ std::string memory_finding(const Schedule& schedule, const Scenario& scenario) {
   if (!memory.first_over) return {};
   const Rank rank = *memory.first_over;
   const RankMemoryUse& use = memory.peak[rank.index()];
-  const auto largest = static_cast<std::size_t>(
-      std::max_element(use.bytes.begin(), use.bytes.end()) - use.bytes.begin());
   return fmt::format(
       "{}: memory: rank {} needs {} at its peak, {} of it {}, and its GPU has {}; use more GPUs "
       "for "
       "that side, or cut it further\n",
-      schedule.strategy, rank.value, format_bytes(use.total()), format_bytes(use.bytes[largest]),
-      to_string(static_cast<MemoryTerm>(largest)),
+      schedule.strategy, rank.value, format_bytes(use.total()),
+      format_bytes(use.bytes[static_cast<std::size_t>(use.dominant())]), to_string(use.dominant()),
       format_bytes(scenario.cluster.group(rank).gpu_memory_bytes));
 }
 

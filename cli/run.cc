@@ -130,7 +130,7 @@ std::optional<RunReport> measure(const RunCase& run, const Runner& runner,
   if (result.measurement.fault) {
     if (faults.inject && prediction) {
       report.predicted_fault = predict_fault(run.schedule, run.scenario.refit, run.scenario.cluster,
-                                             *faults.inject, links_only);
+                                             *faults.inject, *prediction, links_only);
       report.predicted_s = report.predicted_fault->makespan_s;
     }
   } else {

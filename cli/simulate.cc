@@ -99,12 +99,13 @@ StrategyResult evaluate(const Schedule& schedule, const Scenario& scenario,
   const RankMemoryUse& fullest = memory.peak[memory.largest.index()];
   row.memory_rank = memory.largest;
   row.memory_bytes = fullest.total();
-  row.memory_dominant = to_string(memory.dominant);
-  row.memory_dominant_bytes = fullest.bytes[static_cast<std::size_t>(memory.dominant)];
+  row.memory_dominant = to_string(fullest.dominant());
+  row.memory_dominant_bytes = fullest.bytes[static_cast<std::size_t>(fullest.dominant())];
   row.gpu_memory_bytes = scenario.cluster.group(memory.largest).gpu_memory_bytes;
   row.memory_over = memory.first_over;
   if (scenario.fault) {
-    row.fault = predict_fault(schedule, scenario.refit, scenario.cluster, *scenario.fault, options);
+    row.fault = predict_fault(schedule, scenario.refit, scenario.cluster, *scenario.fault,
+                              prediction, options);
   }
   return row;
 }

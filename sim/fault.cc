@@ -82,7 +82,14 @@ void check_rank(const FaultSpec& fault, const Schedule& schedule) {
 FaultPrediction predict_fault(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
                               const FaultSpec& fault, const PredictOptions& options) {
   check_rank(fault, schedule);
-  const Prediction undisturbed = predict(schedule, cluster, options);
+  return predict_fault(schedule, refit, cluster, fault, predict(schedule, cluster, options),
+                       options);
+}
+
+FaultPrediction predict_fault(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
+                              const FaultSpec& fault, const Prediction& undisturbed,
+                              const PredictOptions& options) {
+  check_rank(fault, schedule);
   FaultPrediction result;
   result.undisturbed_s = undisturbed.makespan_s;
   result.fault_s = fault.at_s >= 0 ? fault.at_s : fault.fraction * undisturbed.makespan_s;

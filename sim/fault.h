@@ -26,6 +26,10 @@ struct FaultPrediction {
 };
 
 // Error(bad_input) if there is no such rank. A fault that comes after the end changes nothing.
+// `undisturbed` is predict(schedule, cluster, options), for who has it already.
+FaultPrediction predict_fault(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
+                              const FaultSpec& fault, const Prediction& undisturbed,
+                              const PredictOptions& options);
 FaultPrediction predict_fault(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
                               const FaultSpec& fault, const PredictOptions& options = {});
 

@@ -226,11 +226,15 @@ std::vector<std::vector<double>> first_copy_shares(const DomainClasses& view,
 
 FlowBound flow_bound(const std::vector<Parcel>& parcels, const Cluster& cluster,
                      const FlowBoundOptions& options) {
+  return flow_bound(parcels, cluster, domain_classes(parcels, cluster), options);
+}
+
+FlowBound flow_bound(const std::vector<Parcel>& parcels, const Cluster& cluster,
+                     const DomainClasses& view, const FlowBoundOptions& options) {
   FlowBound bound;
   bound.cuts = lower_bound(parcels, cluster);
   bound.seconds = bound.no_relay_seconds = bound.cuts.seconds;
   bound.binding = bound.cuts.binding.name;
-  const DomainClasses view = domain_classes(parcels, cluster);
   const bool trunks = !view.pod_in_bytes_per_s.empty();
   const Orbits orbits =
       options.orbits && !trunks ? detail::find_orbits(view) : detail::no_orbits(view);

@@ -27,6 +27,9 @@ struct FlowBoundOptions {
   bool orbits = true;  // solve for one of each set of symmetric islands and classes
 };
 
+// `view` is domain_classes(parcels, cluster), for who has it already.
+FlowBound flow_bound(const std::vector<Parcel>& parcels, const Cluster& cluster,
+                     const DomainClasses& view, const FlowBoundOptions& options = {});
 FlowBound flow_bound(const std::vector<Parcel>& parcels, const Cluster& cluster,
                      const FlowBoundOptions& options = {});
 

@@ -158,6 +158,10 @@ std::string_view to_string(MemoryTerm term) {
 
 double RankMemoryUse::total() const { return sum(bytes); }
 
+MemoryTerm RankMemoryUse::dominant() const {
+  return static_cast<MemoryTerm>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
+}
+
 MemoryUse memory_use(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
                      const Timeline& timeline, const MemoryOptions& options) {
   std::vector<Terms> start(static_cast<std::size_t>(schedule.ranks), Terms{});
@@ -178,8 +182,6 @@ MemoryUse memory_use(const Schedule& schedule, const Refit& refit, const Cluster
     if (total <= most) continue;
     most = total;
     use.largest = rank;
-    use.dominant =
-        static_cast<MemoryTerm>(std::max_element(terms.begin(), terms.end()) - terms.begin());
   }
   return use;
 }

@@ -37,6 +37,7 @@ struct MemoryOptions {
 struct RankMemoryUse {
   std::array<double, kMemoryTerms> bytes{};  // at the moment of the peak
   double total() const;
+  MemoryTerm dominant() const;
 };
 
 // The peak of each rank over the time of the refit. What training and serving need besides
@@ -44,7 +45,6 @@ struct RankMemoryUse {
 struct MemoryUse {
   std::vector<RankMemoryUse> peak;  // by rank
   Rank largest;
-  MemoryTerm dominant = MemoryTerm::source_shards;  // of the largest
   std::optional<Rank> first_over;  // the first rank whose peak exceeds its GPU's memory, if known
 };
 

@@ -91,7 +91,7 @@ class Assigner {
     chunk.content = c;
     chunk.index = index;
     Rank sender = choose_sender(c, bytes, view);
-    if (input_.proxies && out_s_[send_port(sender)] + bytes / out_rate(sender) > limit_s_) {
+    if (out_s_[send_port(sender)] + bytes / out_rate(sender) > limit_s_) {
       // Not one that demands it: that rank gets it from an owner anyway.
       const auto served = demanders_in_.find(island(sender));
       const Rank proxy = least(island_ranks(sender), [&](Rank r) {
@@ -151,7 +151,7 @@ class Assigner {
       const double rail = network_.rail[r.index()] == network_.rail[sender.index()] ? 0.5 : 0;
       return in_s_[receive_port(r)] - rail * bytes / in_rate(r) + 1e-15 * received_[r.index()];
     });
-    if (input_.proxies && in_s_[receive_port(entry)] + bytes / in_rate(entry) > limit_s_) {
+    if (in_s_[receive_port(entry)] + bytes / in_rate(entry) > limit_s_) {
       entry = least(island_ranks(entry), [&](Rank r) {
         return in_s_[receive_port(r)] + bytes / in_rate(r) - (r == entry ? 1e-12 : 0);
       });

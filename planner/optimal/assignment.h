@@ -51,7 +51,6 @@ struct AssignmentInput {
   const std::vector<int>& class_of_content;  // of the bound's domain classes
   const DomainClasses& view;
   const FlowBound& bound;
-  bool proxies = true;  // bytes may take one NVLink hop before or after the wire
 };
 
 Assignment assign(const AssignmentInput& input, const PlanNetwork& network);

@@ -5,8 +5,6 @@
 #include <limits>
 #include <map>
 
-#include "sim/domain_classes.h"
-
 namespace refit {
 namespace {
 
@@ -15,7 +13,7 @@ double rate(const Cluster& cluster, LinkId link) {
 }
 
 // Numbers the ports in the order of their first rank. PCIe in front of a NIC may be the narrower.
-std::vector<PlanNetwork::Port> number_ports(const Cluster& cluster, bool out, double share,
+std::vector<PlanNetwork::Port> number_ports(const Cluster& cluster, bool out,
                                             std::vector<int>& of_rank) {
   std::vector<PlanNetwork::Port> ports;
   std::vector<double> behind;  // PCIe rates of the ranks at the port; infinite where none limits
@@ -25,7 +23,7 @@ std::vector<PlanNetwork::Port> number_ports(const Cluster& cluster, bool out, do
     const LinkId nic = out ? cluster.nic_out(rank) : cluster.nic_in(rank);
     const auto [at, is_new] = number.try_emplace(nic, static_cast<int>(ports.size()));
     if (is_new) {
-      ports.push_back({share * rate(cluster, nic), 1});
+      ports.push_back({rate(cluster, nic), 1});
       behind.push_back(0);
     }
     of_rank.push_back(at->second);
@@ -45,10 +43,10 @@ void set_slots(std::vector<PlanNetwork::Port>& ports, double slowest) {
 
 }  // namespace
 
-PlanNetwork plan_network(const Cluster& cluster, double nic_share) {
+PlanNetwork plan_network(const Cluster& cluster, const DomainClasses& view) {
   PlanNetwork network;
-  network.send_ports = number_ports(cluster, true, nic_share, network.send_port);
-  network.receive_ports = number_ports(cluster, false, nic_share, network.receive_port);
+  network.send_ports = number_ports(cluster, true, network.send_port);
+  network.receive_ports = number_ports(cluster, false, network.receive_port);
   double slowest = std::numeric_limits<double>::infinity();
   for (const auto* ports : {&network.send_ports, &network.receive_ports}) {
     for (const PlanNetwork::Port& port : *ports) slowest = std::min(slowest, port.bytes_per_s);
@@ -56,7 +54,6 @@ PlanNetwork plan_network(const Cluster& cluster, double nic_share) {
   set_slots(network.send_ports, slowest);
   set_slots(network.receive_ports, slowest);
 
-  const DomainClasses view = domain_classes({}, cluster);
   network.island = view.of_rank;
   network.island_ranks.resize(static_cast<std::size_t>(view.islands));
   for (int r = 0; r < cluster.gpus(); ++r) {
@@ -67,8 +64,8 @@ PlanNetwork plan_network(const Cluster& cluster, double nic_share) {
         view.pod[static_cast<std::size_t>(view.of_rank[static_cast<std::size_t>(r)])]);
   }
   for (std::size_t p = 0; p < view.pod_out_bytes_per_s.size(); ++p) {
-    network.trunks_out.push_back({nic_share * view.pod_out_bytes_per_s[p], 1});
-    network.trunks_in.push_back({nic_share * view.pod_in_bytes_per_s[p], 1});
+    network.trunks_out.push_back({view.pod_out_bytes_per_s[p], 1});
+    network.trunks_in.push_back({view.pod_in_bytes_per_s[p], 1});
   }
   set_slots(network.trunks_out, slowest);
   set_slots(network.trunks_in, slowest);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/id.h"
+#include "sim/domain_classes.h"
 #include "topology/cluster.h"
 
 namespace refit {
@@ -30,7 +31,7 @@ struct PlanNetwork {
   int ranks() const { return static_cast<int>(send_port.size()); }
 };
 
-// `nic_share`: the part of every NIC that this refit may use, in (0, 1].
-PlanNetwork plan_network(const Cluster& cluster, double nic_share = 1);
+// `view` is of the same cluster, whatever its classes.
+PlanNetwork plan_network(const Cluster& cluster, const DomainClasses& view);
 
 }  // namespace refit

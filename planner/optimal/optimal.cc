@@ -1,7 +1,6 @@
 #include "planner/optimal/optimal.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -55,9 +54,13 @@ class Planner {
       : refit_(refit),
         cluster_(cluster),
         parcels_(find_parcels(refit)),
-        network_(plan_network(cluster)),
+        contents_(group_contents(parcels_)),
         view_(domain_classes(parcels_, cluster)),
-        bound_(flow_bound(parcels_, cluster)) {}
+        network_(plan_network(cluster, view_)),
+        bound_(flow_bound(parcels_, cluster, view_)) {
+    for (const Content& content : contents_)
+      class_of_content_.push_back(view_.of_parcel[content.parcels.front().index()]);
+  }
 
   // The best of a few settings, by simulation where that is cheap beside planning.
   Schedule best() {
@@ -86,16 +89,17 @@ class Planner {
   }
 
   std::size_t deliveries(double share) const {
+    const std::vector<Content> contents = chunked(share);
     std::size_t count = 0;
-    for (const Content& content : chunked(share)) {
-      const auto c = static_cast<std::size_t>(view_.of_parcel[content.parcels.front().index()]);
-      count += static_cast<std::size_t>(content.chunks) * view_.classes[c].needers.size();
+    for (std::size_t c = 0; c < contents.size(); ++c) {
+      const auto k = static_cast<std::size_t>(class_of_content_[c]);
+      count += static_cast<std::size_t>(contents[c].chunks) * view_.classes[k].needers.size();
     }
     return count;
   }
 
   std::vector<Content> chunked(double share) const {
-    std::vector<Content> contents = group_contents(parcels_);
+    std::vector<Content> contents = contents_;
     set_chunks(contents, chunk_bytes(share));
     return contents;
   }
@@ -103,10 +107,7 @@ class Planner {
   Plan make(const Setting& setting) const {
     Plan plan;
     plan.contents = chunked(setting.chunk_share);
-    std::vector<int> classes;
-    for (const Content& content : plan.contents)
-      classes.push_back(view_.of_parcel[content.parcels.front().index()]);
-    plan.assignment = assign({plan.contents, classes, view_, bound_, true}, network_);
+    plan.assignment = assign({plan.contents, class_of_content_, view_, bound_}, network_);
     plan.swarm = run_swarm(plan.assignment, network_, bound_.seconds, setting.swarm);
     return plan;
   }
@@ -212,15 +213,16 @@ class Planner {
   const Refit& refit_;
   const Cluster& cluster_;
   std::vector<Parcel> parcels_;
-  PlanNetwork network_;
+  std::vector<Content> contents_;  // not in chunks yet
   DomainClasses view_;
+  PlanNetwork network_;
   FlowBound bound_;
+  std::vector<int> class_of_content_;
 };
 
 }  // namespace
 
-Schedule plan_optimal(const Refit& refit, const Cluster& cluster, const PlanOptions& options) {
-  (void)options;
+Schedule plan_optimal(const Refit& refit, const Cluster& cluster) {
   return Planner(refit, cluster).best();
 }
 

@@ -9,6 +9,7 @@ namespace refit {
 // wire-only time stands near FlowBound::seconds for any two layouts on any cluster; how near is in
 // the certificate (report/certificate.h), not promised here. Attention, embeddings and the rest
 // travel the same way.
-Schedule plan_optimal(const Refit& refit, const Cluster& cluster, const PlanOptions& options = {});
+// It has no use for PlanOptions: chunks and order follow from the bound.
+Schedule plan_optimal(const Refit& refit, const Cluster& cluster);
 
 }  // namespace refit

@@ -465,7 +465,7 @@ class Swarm {
     for (const int rank : ranks_of_send_port_[send_port(op.src.value)]) wake(rank);
     if (work_left_s_[port] > kInstant) wake_senders_to(port);
     if (net_.has_trunks() && pod(op.src.value) != pod(d.entry)) wake_pod(pod(op.src.value));
-    if (options_.relays) offer_on(op, done.op);
+    offer_on(op, done.op);
   }
 
   void offer_on(const WireOp& op, std::int64_t id) {

@@ -8,7 +8,6 @@
 namespace refit {
 
 struct SwarmOptions {
-  bool relays = true;   // ranks that received a chunk hand it on to other islands
   bool augment = true;  // a sender without a free receiver may take one from another sender
   int look = 24;        // chunks that nobody has yet, looked at per choice
   int scan = 64;        // receivers looked at per choice

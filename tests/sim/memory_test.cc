@@ -90,7 +90,7 @@ TEST_CASE("memory: before anything moves both sides hold their shards", "[sim][m
   CHECK(use.peak[5].bytes[at(MemoryTerm::destination_shards)] == 2);
   CHECK(use.peak[5].total() == 2);
   CHECK(use.largest == Rank(0));  // of equals the first
-  CHECK(use.dominant == MemoryTerm::source_shards);
+  CHECK(use.peak[use.largest.index()].dominant() == MemoryTerm::source_shards);
   CHECK_FALSE(use.first_over);
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("memory: a gather's bucket is whole on every rank of its group", "[sim
   CHECK(use.peak[0].bytes[at(MemoryTerm::buckets)] == 800);
   CHECK(use.peak[1].total() == 804);
   CHECK(use.peak[2].total() == 2);
-  CHECK(use.dominant == MemoryTerm::buckets);
+  CHECK(use.peak[use.largest.index()].dominant() == MemoryTerm::buckets);
 }
 
 TEST_CASE("memory: buckets that overlap in time add up, and those in a row do not",
@@ -213,7 +213,7 @@ TEST_CASE("memory: the first rank that exceeds its GPU is named", "[sim][memory]
   };
   CHECK(use(0).first_over == Rank(2));
   CHECK(use(0).largest == Rank(2));
-  CHECK(use(0).dominant == MemoryTerm::destination_shards);
+  CHECK(use(0).peak[use(0).largest.index()].dominant() == MemoryTerm::destination_shards);
   // 45 + 35 GB is 80, which fits; a byte more does not.
   CHECK(use(35e9).first_over == Rank(2));
   CHECK(use(35e9 + 1).first_over == Rank(0));
