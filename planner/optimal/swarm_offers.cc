@@ -1,0 +1,134 @@
+#include "planner/optimal/swarm_offers.h"
+
+#include <algorithm>
+
+namespace refit {
+namespace {
+
+constexpr std::size_t kMostSteps = 256;  // of a search for somebody to wake
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Chunks of one content in turn with those of others, so that no owner is stuck with one island.
+std::vector<std::uint32_t> chunks_in_turn(const Assignment& plan) {
+  std::vector<int> of_content;
+  for (const PlanChunk& c : plan.chunks) {
+    if (at(c.content) >= of_content.size()) of_content.resize(at(c.content) + 1, 0);
+    ++of_content[at(c.content)];
+  }
+  std::vector<int> seen(of_content.size(), 0);
+  std::vector<std::pair<double, std::uint32_t>> turn;
+  for (std::uint32_t i = 0; i < plan.chunks.size(); ++i) {
+    const std::size_t content = at(plan.chunks[i].content);
+    const double spread = 1e-7 * static_cast<double>((i * 2654435761U) % 1000U);
+    turn.emplace_back((seen[content]++ + 0.5) / of_content[content] + spread, i);
+  }
+  std::sort(turn.begin(), turn.end());
+  std::vector<std::uint32_t> order;
+  for (const auto& [when, i] : turn) order.push_back(i);
+  return order;
+}
+
+}  // namespace
+
+OfferBundle* Sender::bundle_to(std::size_t port) {
+  const auto found = bundle_of_port.find(static_cast<int>(port));
+  return found == bundle_of_port.end() ? nullptr : &bundles[at(found->second)];
+}
+
+void Sender::forget(OfferBundle& bundle, std::size_t z) {
+  bundle.offers[z] = bundle.offers.back();
+  bundle.offers.pop_back();
+  --offered;
+}
+
+SwarmOffers::SwarmOffers(const Assignment& plan, const SwarmPorts& ports, int ranks)
+    : plan_(plan), ports_(ports), senders_(at(ranks)) {
+  std::size_t receive_ports = 0;
+  for (int r = 0; r < ranks; ++r)
+    receive_ports = std::max(receive_ports, ports.receive_port(r) + 1);
+  offered_to_.resize(receive_ports);
+  next_woken_.assign(receive_ports, 0);
+  add_fresh_chunks();
+  wake_all();
+}
+
+void SwarmOffers::add_fresh_chunks() {
+  const std::vector<std::uint32_t> order = chunks_in_turn(plan_);
+  for (std::size_t k = 0; k < PlanChunk{}.holders.size(); ++k) {
+    for (const std::uint32_t i : order) {
+      const PlanChunk& chunk = plan_.chunks[i];
+      const int holder = chunk.holders[k];
+      if (holder == kNobody) continue;
+      of(holder).fresh.push_back(i);
+      of(holder).first_copies_s += chunk.bytes / ports_.out(holder).bytes_per_s;
+      for (std::uint32_t d = chunk.first; d < chunk.end; ++d) add(holder, {d, -1});
+    }
+  }
+}
+
+void SwarmOffers::add(int rank, Offer offer) {
+  Sender& s = of(rank);
+  const auto port = static_cast<int>(ports_.receive_port(plan_.deliveries[offer.delivery].entry));
+  const auto [found, is_new] =
+      s.bundle_of_port.try_emplace(port, static_cast<int>(s.bundles.size()));
+  if (is_new) s.bundles.push_back({port, {}});
+  std::vector<Offer>& offers = s.bundles[at(found->second)].offers;
+  if (offers.empty()) offered_to_[at(port)].emplace_back(rank, found->second);
+  offers.push_back(offer);
+  ++s.offered;
+}
+
+void SwarmOffers::wake(int rank) {
+  Sender& s = of(rank);
+  if (s.awake || s.offered <= 0 || !ports_.can_send(rank)) return;
+  s.awake = true;
+  awake_.push_back(rank);
+}
+
+void SwarmOffers::wake_all() {
+  for (int r = 0; r < ranks(); ++r) wake(r);
+}
+
+void SwarmOffers::wake_for(std::size_t port, int most) {
+  auto& by = offered_to_[port];
+  std::size_t q = by.empty() ? 0 : next_woken_[port] % by.size();
+  int woken = 0;
+  for (std::size_t looked = 0, steps = 0; looked < by.size() && woken < most && steps < kMostSteps;
+       ++steps) {
+    if (q >= by.size()) q = 0;
+    const auto [rank, bundle] = by[q];
+    Sender& s = of(rank);
+    if (!s.awake && ports_.can_send(rank)) {
+      std::vector<Offer>& offers = s.bundles[at(bundle)].offers;
+      while (!offers.empty() &&
+             plan_.deliveries[offers.back().delivery].state >= DeliveryState::under_way) {
+        offers.pop_back();
+        --s.offered;
+      }
+      if (offers.empty()) {
+        by[q] = by.back();
+        by.pop_back();
+        continue;
+      }
+      ++woken;
+      wake(rank);
+    }
+    ++looked;
+    ++q;
+  }
+  next_woken_[port] = q;
+}
+
+std::vector<int> SwarmOffers::take_awake() {
+  std::sort(awake_.begin(), awake_.end(), [&](int a, int b) {
+    const Sender& x = of(a);
+    const Sender& y = of(b);
+    if (x.first_copies_s != y.first_copies_s) return x.first_copies_s > y.first_copies_s;
+    return x.offered != y.offered ? x.offered < y.offered : a < b;
+  });
+  for (const int rank : awake_) of(rank).awake = false;
+  return std::exchange(awake_, {});
+}
+
+}  // namespace refit

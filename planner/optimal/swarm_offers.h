@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "planner/optimal/assignment.h"
+#include "planner/optimal/swarm_ports.h"
+
+namespace refit {
+
+// A delivery that some rank could make.
+struct Offer {
+  std::uint32_t delivery = 0;
+  std::int64_t from = -1;  // wire op that brought the chunk there; -1: had at the start
+};
+
+// Everything that one rank could send to one receive port.
+struct OfferBundle {
+  int port = 0;
+  std::vector<Offer> offers;
+};
+
+// What one rank could send.
+struct Sender {
+  std::vector<std::uint32_t> fresh;  // chunks that it owns, in the order of their turn
+  std::size_t fresh_at = 0;          // those before have a copy on the way
+  std::vector<OfferBundle> bundles;
+  std::unordered_map<int, int> bundle_of_port;  // only looked up, never walked
+  std::int64_t offered = 0;
+  double first_copies_s = 0;  // that it still owes
+  bool awake = false;         // looks for something to send in this instant
+
+  OfferBundle* bundle_to(std::size_t port);
+  // Offer z of a bundle is somebody's already.
+  void forget(OfferBundle& bundle, std::size_t z);
+};
+
+// Who offers what, and who is awake. Offers of deliveries that somebody else makes are dropped when
+// they are come across, not before.
+class SwarmOffers {
+ public:
+  SwarmOffers(const Assignment& plan, const SwarmPorts& ports, int ranks);
+
+  Sender& of(int rank) { return senders_[static_cast<std::size_t>(rank)]; }
+  int ranks() const { return static_cast<int>(senders_.size()); }
+
+  void add(int rank, Offer offer);
+
+  void wake(int rank);
+  void wake_all();
+  // Up to `most` ranks that have something for this receive port and nothing to do.
+  void wake_for(std::size_t port, int most);
+  // Those who look now: who owes most first copies first, then who has least choice. Nobody is
+  // awake afterwards.
+  std::vector<int> take_awake();
+
+ private:
+  void add_fresh_chunks();
+
+  const Assignment& plan_;
+  const SwarmPorts& ports_;
+  std::vector<Sender> senders_;                               // by rank
+  std::vector<std::vector<std::pair<int, int>>> offered_to_;  // by receive port: rank, bundle
+  std::vector<std::size_t> next_woken_;                       // by receive port
+  std::vector<int> awake_;
+};
+
+}  // namespace refit
