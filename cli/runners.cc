@@ -31,6 +31,9 @@ constexpr const char* kLab = "tcp --lab";
 constexpr const char* kLoopback =
     "tcp between processes of one machine: the loopback has none of the cluster's links";
 
+// Destination shards of a rank that is a process: received and published (RankMemory).
+constexpr int kPublished = 2;
+
 // What the kernel would give without paging out, if it says so.
 std::optional<double> available_bytes() {
   std::ifstream meminfo("/proc/meminfo");
@@ -42,19 +45,20 @@ std::optional<double> available_bytes() {
   return std::nullopt;
 }
 
-// All ranks' source and destination shards.
-double shard_bytes(const Refit& refit) {
+// All ranks' source shards, and their destination shards so many times.
+double shard_bytes(const Refit& refit, int destinations) {
   double sum = 0;
   for (const TensorClass& c : refit.classes) {
-    sum += static_cast<double>(c.source.held_elements() + c.destination.held_elements()) *
+    sum += static_cast<double>(c.source.held_elements() +
+                               destinations * c.destination.held_elements()) *
            bytes_per_element(c.dtype);
   }
   return sum;
 }
 
 // Before the kernel ends whoever it likes best.
-void require_memory(const Refit& refit) {
-  const double needed = shard_bytes(refit);
+void require_memory(const Refit& refit, int destinations = 1) {
+  const double needed = shard_bytes(refit, destinations);
   const std::optional<double> available = available_bytes();
   if (!available || needed <= *available) return;
   throw Error(
@@ -90,7 +94,7 @@ Runner tcp_runner() {
       return {execute_tcp_rank(*place, schedule, scenario.refit, scenario.cluster, options, tcp),
               kLinksNotKnown};
     }
-    require_memory(scenario.refit);
+    require_memory(scenario.refit, kPublished);
     // Ranks that share a core wait for it: that is no sign of a loss.
     const double cores = std::max(1u, std::thread::hardware_concurrency());
     tcp.failure.timeout_s =
@@ -103,7 +107,7 @@ Runner tcp_runner() {
 // The lab is a process of its own: its measurement comes back as the text that a user would save.
 Run run_over_lab(const Schedule& schedule, const Scenario& scenario, const ExecuteOptions& options,
                  const RunFaults& faults) {
-  require_memory(scenario.refit);
+  require_memory(scenario.refit, kPublished);
   const Moves moves = write_out(schedule, scenario.refit, scenario.cluster, options.moves);
   LabOptions lab_options;
   lab_options.fair = true;  // rounds wait for their slowest transfer, so single transfers matter

@@ -36,7 +36,8 @@ SideFacts read_facts(const YamlNode& node, const ModelSpec& model, const Paralle
   facts.written_pipeline = node.find("pipeline_layout").has_value();
   facts.accounts_embedding = is_true(node, "account_for_embedding");
   facts.accounts_loss = is_true(node, "account_for_loss");
-  facts.redundant_experts = node.find("expert_slots") || node.find("redundant_experts");
+  facts.redundant_experts =
+      node.find("expert_slots").has_value() || number(node, "redundant_experts", 0) > 0;
   if (const auto precision = node.find("precision")) {
     facts.precision = (precision->is_map() ? precision->at("format") : *precision).text();
   } else {
