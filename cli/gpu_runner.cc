@@ -1,6 +1,5 @@
 #include "cli/gpu_runner.h"
 
-#include "base/error.h"
 #include "executor/cuda/execute_cuda.h"
 #include "executor/rank_environment.h"
 
@@ -30,16 +29,15 @@ Runner nccl_runner() {
   runner.transport = "nccl";
   const std::optional<RankEnvironment> place = environment_rank();
   runner.has_network = true;
+  runner.can_lose_ranks = true;
   runner.reports = !place || place->rank == Rank(0);
   if (!runner.reports) runner.said_elsewhere = said_by_rank_zero(*place);
   runner.run = [place](const Schedule& schedule, const Scenario& scenario,
                        const ExecuteOptions& execute, const RunFaults& faults) -> Run {
-    if (faults.policy != FaultPolicy::fail) {
-      throw Error(ErrorCode::bad_input,
-                  "--transport nccl: a lost rank ends the run; use --on-fault fail");
-    }
     CudaOptions options;
     options.run = execute;
+    options.policy = faults.policy;
+    options.inject = faults.inject;
     options.failure.timeout_s = faults.timeout_s.value_or(options.failure.timeout_s);
     return {execute_nccl(schedule, scenario.refit, scenario.cluster, place, options),
             kLinksNotKnown};

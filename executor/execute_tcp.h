@@ -1,38 +1,20 @@
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 
 #include "executor/execute.h"
-#include "executor/failure.h"
+#include "executor/loss_options.h"
 #include "executor/rank_environment.h"
-#include "executor/rank_memory.h"
 #include "executor/rank_network.h"
-#include "executor/transport.h"
 
 namespace refit {
 
-struct TcpOptions {
+struct TcpOptions : LossOptions {
   // Where the ranks live. Null: all on loopback, or, in a job that somebody else has started, each
   // at the address by which it reaches rank 0.
   RankNetwork* network = nullptr;
   int socket_buffer_bytes = 256 << 10;       // 0: the system's own
   std::string congestion_control = "cubic";  // the system's own where the kernel lacks it
-  FailureOptions failure;
-  // shrink, rebuild: a run that has lost a rank ends with the iteration in which it did, completed
-  // by the others, also if that was a warm-up. It is the last of Measurement::iterations; the rest
-  // is not run. shrink: what a collective brought counts as missing.
-  FaultPolicy policy = FaultPolicy::fail;
-  // Caused in the first timed iteration. Needs at_s; links go dark only where the network can do
-  // so (a lab), else Error(bad_input).
-  std::optional<FaultSpec> inject;
-  // Called in every survivor of a run that ended early, with the seed of the refit that was
-  // committed last, if one was; tests look at what an engine would read.
-  std::function<void(const RankMemory&, std::optional<std::uint64_t>)> aborted;
-  // Stands between a rank and its transport; tests break things here.
-  std::function<std::unique_ptr<Transport>(Rank, std::unique_ptr<Transport>)> wrap;
 };
 
 // Runs a verified schedule with one process per rank on this machine, connected by TCP: warm-up,

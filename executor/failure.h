@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,6 +41,10 @@ struct RankReport {
   std::vector<Rank> unreachable;
   // The iteration that it can complete without the lost rank, by a new plan.
   std::optional<std::int32_t> resumable;
+
+  bool has(std::size_t move) const {
+    return move / 64 < received.size() && (received[move / 64] >> (move % 64) & 1) != 0;
+  }
 };
 
 struct FailureOptions {

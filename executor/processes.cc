@@ -119,6 +119,26 @@ void check_ranks(const Schedule& schedule, const Cluster& cluster,
                             place->ranks, schedule.ranks));
 }
 
+void check_fault(const std::optional<FaultSpec>& inject, const Cluster& cluster, bool can_darken) {
+  if (!inject) return;
+  const FaultSpec& fault = *inject;
+  if (fault.rank.value < 0 || fault.rank.value >= cluster.gpus())
+    throw Error(ErrorCode::bad_input,
+                fmt::format("fault: rank {} does not exist; ranks are 0 to {}", fault.rank.value,
+                            cluster.gpus() - 1));
+  if (fault.at_s < 0)
+    throw Error(ErrorCode::bad_input, "fault: a run needs the time as seconds from its start");
+  if (fault.kind == FaultKind::dark && !can_darken)
+    throw Error(ErrorCode::bad_input,
+                "fault: this network has no links that could go dark; use --transport tcp --lab");
+  const auto lost = lost_ranks(fault, cluster);
+  if (lost.size() > 1)
+    throw Error(ErrorCode::bad_input,
+                fmt::format("fault: the NIC of rank {} carries {} ranks, and a run can cause the "
+                            "loss of one; simulate it instead",
+                            fault.rank.value, lost.size()));
+}
+
 void run_processes(const RunContext& context, const std::optional<RankEnvironment>& place,
                    const ProcessOptions& options, const RankWork& work,
                    const std::function<void(Rank, std::string_view)>& result) {

@@ -9,6 +9,7 @@
 #include "executor/rank_environment.h"
 #include "executor/rank_network.h"
 #include "executor/run_rank.h"
+#include "schedule/fault.h"
 
 namespace refit {
 
@@ -26,6 +27,10 @@ struct ProcessOptions {
 // that this process is a rank of.
 void check_ranks(const Schedule& schedule, const Cluster& cluster,
                  const std::optional<RankEnvironment>& place);
+
+// Error(bad_input) unless the fault that is asked for can be caused in such a run, and the run can
+// outlive it.
+void check_fault(const std::optional<FaultSpec>& inject, const Cluster& cluster, bool can_darken);
 
 // Runs `work` in a process per rank of the schedule, with its control connection and its place in
 // the network. Without `place` they are started on this machine (launch); with it this process is

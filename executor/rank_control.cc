@@ -117,6 +117,7 @@ void RankControl::check() {
         suspects_.push_back(detail::take<Rank>(in));
     } else if (frame->kind == FrameKind::go_on) {
       stopped_ = false;
+      suspects_.clear();
       inbox_.clear();  // of meetings that the failure broke up
       inbox_.push_back(std::move(*frame));
     } else if (frame->kind == FrameKind::beat) {

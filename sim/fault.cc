@@ -1,6 +1,7 @@
 #include "sim/fault.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -54,18 +55,20 @@ Holdings holdings_at(const Schedule& schedule, const Timeline& timeline,
   return holdings;
 }
 
-// Work (export, pack, load, …) that the busiest survivor still has to do when the loss is known; it
-// is taken to follow the recovery's transfers.
+// Work (export, pack, convert, load, …) that the busiest survivor still has to do when the loss is
+// known; it is taken to follow the recovery's transfers. `stopped_s` is when an op could no longer
+// go on: blocked ones at the fault, others when all know of it.
 double work_left_s(const Schedule& schedule, const Timeline& timeline,
-                   const std::vector<bool>& lost, double detected_s) {
+                   const std::vector<bool>& lost,
+                   const std::function<double(std::size_t)>& stopped_s) {
   std::vector<double> left_s(static_cast<std::size_t>(schedule.ranks), 0);
   for (std::size_t id = 0; id < schedule.ops.size(); ++id) {
     const Op& op = schedule.ops[id];
     const Span& span = timeline[id];
-    if (op.kind != OpKind::compute || span.end_s <= detected_s) continue;
+    if (op.kind != OpKind::compute || span.end_s <= stopped_s(id)) continue;
     for (const Rank rank : schedule.groups[op.group.index()].ranks) {
       if (!lost[rank.index()])
-        left_s[rank.index()] += span.end_s - std::max({span.start_s, detected_s, 0.0});
+        left_s[rank.index()] += span.end_s - std::max(span.start_s, stopped_s(id));
     }
   }
   return *std::max_element(left_s.begin(), left_s.end());
@@ -107,13 +110,16 @@ FaultPrediction predict_fault(const Schedule& schedule, const Refit& refit, cons
     if (rank.value < schedule.ranks) lost[rank.index()] = true;
   }
   Holdings holdings(schedule.parcels);
+  std::function<double(std::size_t)> stopped_s = [](std::size_t) { return 0.0; };
   if (fault.policy == FaultPolicy::shrink) {
     const detail::TaskGraph graph =
         detail::make_task_graph(schedule, cluster, options.network_model);
-    holdings =
-        holdings_at(schedule, undisturbed.timeline,
-                    blocked_tasks(graph, schedule, undisturbed.timeline, lost, result.fault_s),
-                    result.detected_s);
+    const std::vector<bool> blocked =
+        blocked_tasks(graph, schedule, undisturbed.timeline, lost, result.fault_s);
+    holdings = holdings_at(schedule, undisturbed.timeline, blocked, result.detected_s);
+    stopped_s = [&result, blocked](std::size_t id) {
+      return blocked[id] ? result.fault_s : result.detected_s;
+    };
   }
   const Recovery recovery = plan_recovery(schedule, refit, cluster, lost, holdings);
   result.dropped = recovery.dropped;
@@ -121,10 +127,8 @@ FaultPrediction predict_fault(const Schedule& schedule, const Refit& refit, cons
   if (!recovery.unserved.empty()) return result;
   result.completed = true;
   for (const Op& op : recovery.schedule.ops) result.recovered_bytes += op.bytes;
-  const bool anew = fault.policy == FaultPolicy::rebuild;
-  if (anew) result.makespan_s += fault.rebuild_s;
-  result.makespan_s +=
-      work_left_s(schedule, undisturbed.timeline, lost, anew ? -1 : result.detected_s);
+  if (fault.policy == FaultPolicy::rebuild) result.makespan_s += fault.rebuild_s;
+  result.makespan_s += work_left_s(schedule, undisturbed.timeline, lost, stopped_s);
   if (!recovery.schedule.ops.empty()) {
     result.makespan_s += predict(recovery.schedule, cluster, options).makespan_s;
   }

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "executor/execute.h"
-#include "executor/failure.h"
+#include "executor/loss_options.h"
 #include "executor/measurement.h"
 #include "executor/rank_environment.h"
 #include "executor/rank_network.h"
@@ -11,13 +11,13 @@
 // Running a schedule on GPUs. No CUDA or NCCL type shows here.
 namespace refit {
 
-struct CudaOptions {
+// What is said about lost ranks is for runs over NCCL: ranks that are threads are not lost.
+struct CudaOptions : LossOptions {
   ExecuteOptions run;
   int device = 0;  // of this process
   // Messages longer than this travel in pieces; a multiple of 16.
   std::int64_t piece_bytes = 64 << 20;
-  double timeout_s = 60;   // without any message ending
-  FailureOptions failure;  // between processes
+  double timeout_s = 60;  // without any message ending
 };
 
 // All ranks as threads on one GPU: each has its own memory, streams and staging there, and messages
@@ -31,7 +31,7 @@ Measurement execute_cuda_local(const Schedule& schedule, const Refit& refit, con
 // thread and has not used CUDA. With it this process is one rank of a job that mpirun, srun or
 // torchrun has started, and takes the GPU of its local rank; rank 0 returns the measurement, the
 // others an empty one. RankFailure (an Error) if a rank dies, stalls or goes wrong: which, and in
-// which op.
+// which op; with policies shrink and rebuild as execute_tcp does.
 Measurement execute_nccl(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
                          const std::optional<RankEnvironment>& place,
                          const CudaOptions& options = {}, RankNetwork* network = nullptr);

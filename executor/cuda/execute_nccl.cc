@@ -15,11 +15,13 @@ Measurement execute_nccl(const Schedule& schedule, const Refit& refit, const Clu
                          const std::optional<RankEnvironment>& place, const CudaOptions& options,
                          RankNetwork* network) {
   check_ranks(schedule, cluster, place);
+  check_fault(options.inject, cluster, false);
   const Moves moves = write_out(schedule, refit, cluster, options.run.moves);
   const RunContext context{schedule, refit, cluster, moves};
   ProcessOptions processes;
   processes.network = network;
   processes.failure = options.failure;
+  processes.goes_on = options.goes_on();
   NcclResults results(context, options);
   run_processes(
       context, place, processes,

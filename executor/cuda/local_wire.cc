@@ -23,6 +23,11 @@ class LocalWire : public Wire {
     }
   }
 
+  bool is_whole() noexcept override {
+    const std::lock_guard lock(hub_.mutex_);
+    return hub_.aborted_.empty();
+  }
+
   void check() override {
     const std::lock_guard lock(hub_.mutex_);
     check_locked();

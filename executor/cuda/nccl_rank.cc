@@ -1,7 +1,9 @@
 #include "executor/cuda/nccl_rank.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -9,6 +11,7 @@
 #include "executor/cuda/gpu_environment.h"
 #include "executor/cuda/nccl_wire.h"
 #include "executor/detail/frame.h"
+#include "executor/detail/process_rank.h"
 
 namespace refit {
 namespace {
@@ -18,7 +21,8 @@ using detail::put_text;
 using detail::take;
 using detail::take_text;
 
-enum class Submitted : std::uint32_t { iteration, environment };
+// What a seat tells its results.
+enum class Told : std::uint32_t { times, facts };
 
 void use_gpu(Rank self, int device) {
   const int devices = require_gpus();
@@ -38,56 +42,48 @@ std::vector<Rank> all_ranks(int count) {
   return ranks;
 }
 
-class NcclRank {
+class NcclSeat : public detail::ProcessSeat {
  public:
-  NcclRank(const RunContext& context, const CudaOptions& options, const NcclSeat& seat,
+  NcclSeat(const RunContext& context, const CudaOptions& options, const NcclPlace& place,
            RankControl& control)
-      : context_(context),
-        options_(options),
-        seat_(seat),
-        control_(control),
-        program_(rank_program(context.schedule, context.moves, control.rank())),
-        memory_(context.refit, context.schedule, control.rank(), space_) {}
+      : context_(context), options_(options), place_(place), control_(control) {}
 
-  void run() {
-    try {
-      connect();
-      for (int i = 0; i < options_.run.warmup + options_.run.iterations; ++i) run_once(i);
-      if (control_.rank() == Rank(0)) submit_environment();
-      // Nobody leaves while another still talks to it.
-      control_.barrier();
-    } catch (const std::exception& error) {
-      if (transport_) control_.note(transport_->report());
-      if (!wire_ || wire_->is_broken()) await_cause();
-      // Before anything is freed: kernels that wait for a peer would hold the device.
-      if (wire_) wire_->abort(error.what());
-      throw;
+  void connect() override {
+    const std::vector<Rank> all = all_ranks(context_.schedule.ranks);
+    wire_.emplace(self(), all, lanes_of(context_), shared_id(all.front()),
+                  NcclWireOptions{options_.timeout_s, [this] { look(); }});
+    make_transport(context_);
+  }
+
+  void reconnect(const RunContext& recovery, Rank lost) override {
+    std::vector<Rank> rest = wire_->members();
+    std::erase(rest, lost);
+    if (options_.policy == FaultPolicy::shrink && shrink(lost, rest, lanes_of(recovery))) {
+      how_ = "smaller by ncclCommShrink after the loss";
+    } else {
+      wire_->rebuild(rest, lanes_of(recovery), shared_id(rest.front()));
+      how_ = "made anew after the loss";
     }
+    // What was broken off may still be unpacked, into memory that the recovery is about to fill.
+    waves_->drain();
+    make_transport(recovery);
   }
 
- private:
-  void connect() {
-    const Rank self = control_.rank();
-    const std::string id =
-        control_.all_gather(self == Rank(0) ? NcclWire::make_id() : std::string()).front();
-    wire_.emplace(self, all_ranks(context_.schedule.ranks), std::max(context_.schedule.lanes, 1),
-                  id, NcclWireOptions{options_.timeout_s, [this] { look(); }});
-    const auto levels = move_levels(context_.schedule, context_.moves);
-    transport_.emplace(context_.moves, waves_of(context_.schedule, context_.moves, levels, self),
-                       self, *wire_, WaveOptions{options_.piece_bytes, options_.timeout_s});
+  bool one_host() const override { return place_.one_host; }
+  MemorySpace& memory() override { return space_; }
+  Transport& transport() override { return *transport_; }
+  void begin_iteration() override { waves_->begin(); }
+
+  void end_iteration(const Schedule& schedule, double zero_s, Timeline& timeline) override {
+    times_ = waves_->take_times();
+    use_device_times(schedule, waves_->take_op_times(zero_s), timeline);
   }
 
-  // A look at the control connection costs a system call, and waits turn much faster than that.
-  void look() {
-    control_.turned();
-    const double now = steady_clock_s();
-    if (now < next_look_s_) return;
-    next_look_s_ = now + control_.tick_s() / 10;
-    control_.check();
-  }
+  RankReport report() override { return waves_ != nullptr ? waves_->report() : RankReport{}; }
 
   // NCCL knows that some peer is gone, seldom which one; the control connection is about to know.
-  void await_cause() {
+  void await_cause() override {
+    if (wire_ && !wire_->is_broken()) return;
     const double end = steady_clock_s() + 2 * control_.options().timeout_s;
     try {
       while (steady_clock_s() < end) {
@@ -99,91 +95,121 @@ class NcclRank {
     }
   }
 
-  void run_once(int i) {
-    const std::uint64_t seed = options_.run.seed_of(i);
-    control_.enter(RankPhase::preparing);
-    memory_.prepare(seed);
-    transport_->begin();
-    const double start = control_.barrier();
-    if (seat_.one_host) sleep_until(start);
-    const double zero = seat_.one_host ? start : steady_clock_s();
-    control_.enter(RankPhase::moving);
-    memory_.copy_owned();
-    Timeline timeline = run_rank(context_, program_, memory_, *transport_, zero);
-    const double seconds = steady_clock_s() - zero;
-    control_.barrier();  // a rank that checks may slow down those that still move
-    control_.enter(RankPhase::checking);
-    detail::RankIteration measured;
-    measured.iteration = i;
-    measured.seconds = seconds;
-    if (options_.run.check) measured.wrong_bytes = memory_.count_wrong(seed, measured.examples);
-    const WaveTimes times = transport_->take_times();
-    use_device_times(context_.schedule, transport_->take_op_times(zero), timeline);
-    if (i + 1 == options_.run.warmup + options_.run.iterations)
-      measured.timeline = std::move(timeline);
-
-    std::string out;
-    put(out, Submitted::iteration);
-    put(out, times);
-    put(out, measured);
-    control_.submit(out);
+  // Before anything is freed: kernels that wait for a peer would hold the device.
+  void abort(const std::string& reason) noexcept override {
+    if (wire_) wire_->abort(reason);
   }
 
-  void submit_environment() {
-    Facts facts = machine_environment();
-    for (auto& fact : gpu_facts(seat_.device)) facts.push_back(std::move(fact));
+  std::string measured() override {
+    std::string out;
+    put(out, Told::times);
+    put(out, times_);
+    return out;
+  }
+
+  std::string facts() override {
+    if (self() != wire_->members().front()) return {};
+    Facts facts = gpu_facts(place_.device);
     facts.emplace_back("nccl", nccl_version());
     for (auto& fact : nic_facts()) facts.push_back(std::move(fact));
+    if (!how_.empty()) facts.emplace_back("communicators", how_);
     std::string out;
-    put(out, Submitted::environment);
+    put(out, Told::facts);
     for (const auto& [key, value] : facts) {
       put_text(out, key);
       put_text(out, value);
     }
-    control_.submit(out);
+    return out;
+  }
+
+ private:
+  Rank self() const { return control_.rank(); }
+  static int lanes_of(const RunContext& plan) { return std::max(plan.schedule.lanes, 1); }
+
+  std::string shared_id(Rank maker) {
+    return control_.all_gather(self() == maker ? NcclWire::make_id() : std::string())
+        .at(maker.index());
+  }
+
+  bool all_say(const std::vector<Rank>& rest, bool yes) {
+    return control_.sum(yes ? 1 : 0) == static_cast<double>(rest.size());
+  }
+
+  // False on all survivors if it can't be done on one.
+  bool shrink(Rank lost, const std::vector<Rank>& rest, int lanes) {
+    wire_->revoke();
+    if (!all_say(rest, wire_->can_shrink())) return false;
+    bool done = true;
+    try {
+      wire_->shrink({lost}, lanes);
+    } catch (const Error&) {
+      done = false;
+    }
+    return all_say(rest, done);
+  }
+
+  void make_transport(const RunContext& plan) {
+    const auto levels = move_levels(plan.schedule, plan.moves);
+    waves_ = nullptr;
+    transport_.reset();
+    auto waves = std::make_unique<WaveTransport>(
+        plan.moves, waves_of(plan.schedule, plan.moves, levels, self()), self(), *wire_,
+        WaveOptions{options_.piece_bytes, options_.timeout_s});
+    waves_ = waves.get();
+    transport_ = options_.wrapped(self(), std::move(waves));
+  }
+
+  // A look at the control connection costs a system call, and waits turn much faster than that.
+  void look() {
+    control_.turned();
+    const double now = steady_clock_s();
+    if (now < next_look_s_) return;
+    next_look_s_ = now + control_.tick_s() / 10;
+    control_.check();
   }
 
   const RunContext& context_;
   const CudaOptions& options_;
-  const NcclSeat& seat_;
+  const NcclPlace& place_;
   RankControl& control_;
-  RankProgram program_;
   DeviceMemory space_;
-  RankMemory memory_;
   std::optional<NcclWire> wire_;
-  std::optional<WaveTransport> transport_;
+  std::unique_ptr<Transport> transport_;
+  WaveTransport* waves_ = nullptr;
+  WaveTimes times_;
+  std::string how_;  // communicators were made after a loss
   double next_look_s_ = 0;
 };
 
 }  // namespace
 
-void run_nccl_rank(const RunContext& context, const CudaOptions& options, const NcclSeat& seat,
+void run_nccl_rank(const RunContext& context, const CudaOptions& options, const NcclPlace& place,
                    RankControl& control) {
   control.enter(RankPhase::preparing);
-  use_gpu(control.rank(), seat.device);
-  NcclRank(context, options, seat, control).run();
+  use_gpu(control.rank(), place.device);
+  NcclSeat seat(context, options, place, control);
+  detail::run_process_rank(context, options.run, options, control, seat);
 }
 
 NcclResults::NcclResults(const RunContext& context, const CudaOptions& options)
-    : results_("nccl", context, options.run),
+    : RankResults("nccl", context, options.run, options.policy),
       times_(static_cast<std::size_t>(context.schedule.ranks)) {}
 
-void NcclResults::add(Rank rank, std::string_view in) {
-  if (take<Submitted>(in) == Submitted::iteration) {
+void NcclResults::add_of_seat(Rank rank, std::string_view in) {
+  if (take<Told>(in) == Told::times) {
     times_.at(rank.index()) = take<WaveTimes>(in);
-    results_.add(rank, in);
     return;
   }
   while (!in.empty()) {
     std::string key = take_text(in);
-    results_.measurement.environment.emplace_back(std::move(key), take_text(in));
+    measurement_.environment.emplace_back(std::move(key), take_text(in));
   }
 }
 
 Measurement NcclResults::finish() {
   for (auto& fact : wave_facts(busiest(times_)))
-    results_.measurement.environment.push_back(std::move(fact));
-  return std::move(results_.measurement);
+    measurement_.environment.push_back(std::move(fact));
+  return RankResults::finish();
 }
 
 }  // namespace refit

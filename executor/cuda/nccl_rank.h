@@ -12,29 +12,26 @@
 namespace refit {
 
 // Where one rank of a run over NCCL runs.
-struct NcclSeat {
+struct NcclPlace {
   int device = 0;
   // All ranks are on one machine, whose steady clock they share: they start at one moment.
   bool one_host = true;
 };
 
-// One rank's whole part in a run over NCCL: takes its GPU, makes its communicators, runs all
-// iterations, submits what it measured. If it fails, its communicators are aborted before the error
-// leaves.
-void run_nccl_rank(const RunContext& context, const CudaOptions& options, const NcclSeat& seat,
+// One rank's whole part in a run over NCCL (detail/process_rank.h) on its GPU. If the run fails,
+// its communicators are aborted before the error leaves.
+void run_nccl_rank(const RunContext& context, const CudaOptions& options, const NcclPlace& place,
                    RankControl& control);
 
 // Puts together what the ranks submit.
-class NcclResults {
+class NcclResults : public detail::RankResults {
  public:
   NcclResults(const RunContext& context, const CudaOptions& options);
-
-  // Error(environment) if it is not what a rank of this run submits.
-  void add(Rank rank, std::string_view submitted);
-  Measurement finish();
+  Measurement finish() override;
 
  private:
-  detail::RankResults results_;
+  void add_of_seat(Rank rank, std::string_view words) override;
+
   std::vector<WaveTimes> times_;  // of every rank, in the last iteration
 };
 

@@ -40,15 +40,15 @@ std::string NcclWire::make_id() {
 
 NcclWire::NcclWire(Rank self, std::vector<Rank> members, int lanes, const std::string& id,
                    NcclWireOptions options)
-    : self_(self), lanes_(lanes), members_(std::move(members)), options_(std::move(options)) {
-  connect(id);
+    : self_(self), members_(std::move(members)), options_(std::move(options)) {
+  connect(lanes, id);
 }
 
 NcclWire::~NcclWire() {
   if (aborted_.empty()) finish();
 }
 
-void NcclWire::connect(const std::string& id) {
+void NcclWire::connect(int lanes, const std::string& id) {
   ncclUniqueId unique;
   if (id.size() != sizeof unique.internal) {
     throw Error(ErrorCode::environment,
@@ -66,17 +66,24 @@ void NcclWire::connect(const std::string& id) {
     if (first != nullptr) of_lane_.push_back(first);
     require(status, "ncclCommInitRankConfig", first);
     settle(first, "ncclCommInitRankConfig");
-    for (int lane = 1; lane < lanes_; ++lane) {
-      ncclConfig_t of_child = non_blocking();
-      ncclComm_t child = nullptr;
-      require(ncclCommSplit(first, 0, self, &child, &of_child), "ncclCommSplit", first);
-      settle(first, "ncclCommSplit");  // the child's handle is not to be read before
-      of_lane_.push_back(child);
-      settle(child, "ncclCommSplit");
-    }
+    split(lanes);
   } catch (const Error& error) {
     abort(error.what());
     throw;
+  }
+}
+
+// From the first lane's communicator, those of the others.
+void NcclWire::split(int lanes) {
+  const ncclComm_t first = of_lane_.front();
+  const int self = position(self_);
+  for (int lane = 1; lane < lanes; ++lane) {
+    ncclConfig_t config = non_blocking();
+    ncclComm_t child = nullptr;
+    require(ncclCommSplit(first, 0, self, &child, &config), "ncclCommSplit", first);
+    settle(first, "ncclCommSplit");  // the child's handle is not to be read before
+    of_lane_.push_back(child);
+    settle(child, "ncclCommSplit");
   }
 }
 
@@ -96,7 +103,7 @@ int NcclWire::position(Rank rank) const {
 
 void NcclWire::finish() noexcept {
   try {
-    if (revoked_) return drop_all();  // to finalize them is an error
+    if (revoked_) return drop_from(0);  // to finalize them is an error
     for (const ncclComm_t communicator : of_lane_) {
       require(ncclCommFinalize(communicator), "ncclCommFinalize", communicator);
       settle(communicator, "ncclCommFinalize");
@@ -152,6 +159,17 @@ void NcclWire::settle(ncclComm_t communicator, const char* call) {
   }
 }
 
+bool NcclWire::is_whole() noexcept {
+  if (!aborted_.empty()) return false;
+  for (const ncclComm_t communicator : of_lane_) {
+    ncclResult_t state = ncclSuccess;
+    if (ncclCommGetAsyncError(communicator, &state) != ncclSuccess ||
+        (state != ncclSuccess && state != ncclInProgress))
+      broken_ = true;
+  }
+  return !broken_;
+}
+
 void NcclWire::check() {
   if (!aborted_.empty()) throw Error(ErrorCode::environment, aborted_);
   for (const ncclComm_t communicator : of_lane_) {
@@ -163,8 +181,8 @@ void NcclWire::check() {
 }
 
 // The outcome changes nothing: all that is left to do is to leave.
-void NcclWire::drop_all() noexcept {
-  while (!of_lane_.empty()) {
+void NcclWire::drop_from(std::size_t lane) noexcept {
+  while (of_lane_.size() > lane) {
     ncclCommAbort(of_lane_.back());
     of_lane_.pop_back();
   }
@@ -173,7 +191,7 @@ void NcclWire::drop_all() noexcept {
 void NcclWire::abort(const std::string& reason) noexcept {
   if (!aborted_.empty()) return;
   aborted_ = reason.empty() ? "aborted" : reason;
-  drop_all();
+  drop_from(0);
 }
 
 void NcclWire::revoke() noexcept {
@@ -195,42 +213,39 @@ bool NcclWire::can_shrink() const noexcept {
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 3)
   int version = 0;
   if (!aborted_.empty() || ncclGetVersion(&version) != ncclSuccess) return false;
-  const auto is_well = [](ncclComm_t communicator) {
-    ncclResult_t state = ncclInternalError;
-    return ncclCommGetAsyncError(communicator, &state) == ncclSuccess && state == ncclSuccess;
-  };
-  return version >= NCCL_VERSION(2, 27, 3) && std::ranges::all_of(of_lane_, is_well);
+  ncclResult_t state = ncclInternalError;
+  return version >= NCCL_VERSION(2, 27, 3) &&
+         ncclCommGetAsyncError(of_lane_.front(), &state) == ncclSuccess && state == ncclSuccess;
 #else
   return false;
 #endif
 }
 
-void NcclWire::shrink(const std::vector<Rank>& lost) {
+void NcclWire::shrink(const std::vector<Rank>& lost, int lanes) {
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 3)
   std::vector<int> excluded;
   for (const Rank rank : lost) excluded.push_back(position(rank));
-  std::vector<ncclComm_t> smaller;
+  drop_from(1);  // first: what they have under way may hold the device
   try {
-    for (const ncclComm_t communicator : of_lane_) {
-      ncclConfig_t config = non_blocking();
-      ncclComm_t child = nullptr;
-      require(ncclCommShrink(communicator, excluded.data(), static_cast<int>(excluded.size()),
-                             &child, &config, NCCL_SHRINK_ABORT),
-              "ncclCommShrink", communicator);
-      settle(communicator, "ncclCommShrink");  // the child's handle is not to be read before
-      smaller.push_back(child);
-      settle(child, "ncclCommShrink");
-    }
+    const ncclComm_t old = of_lane_.front();
+    ncclConfig_t config = non_blocking();
+    ncclComm_t smaller = nullptr;
+    require(ncclCommShrink(old, excluded.data(), static_cast<int>(excluded.size()), &smaller,
+                           &config, NCCL_SHRINK_ABORT),
+            "ncclCommShrink", old);
+    settle(old, "ncclCommShrink");  // the child's handle is not to be read before
+    drop_from(0);
+    of_lane_.push_back(smaller);
+    settle(smaller, "ncclCommShrink");
+    std::erase_if(members_, [&](Rank rank) { return std::ranges::find(lost, rank) != lost.end(); });
+    broken_ = revoked_ = false;
+    split(lanes);
   } catch (const Error& error) {
-    for (const ncclComm_t child : smaller) ncclCommAbort(child);
     abort(error.what());
     throw;
   }
-  drop_all();
-  of_lane_ = std::move(smaller);
-  std::erase_if(members_, [&](Rank rank) { return std::ranges::find(lost, rank) != lost.end(); });
-  broken_ = revoked_ = false;
 #else
+  (void)lanes;
   throw Error(ErrorCode::environment,
               fmt::format("this program was built with NCCL {}.{}, which has no ncclCommShrink, so "
                           "rank {} and others can't be left out",
@@ -238,12 +253,12 @@ void NcclWire::shrink(const std::vector<Rank>& lost) {
 #endif
 }
 
-void NcclWire::rebuild(std::vector<Rank> members, const std::string& id) {
-  drop_all();
+void NcclWire::rebuild(std::vector<Rank> members, int lanes, const std::string& id) {
+  drop_from(0);
   members_ = std::move(members);
   aborted_.clear();
   broken_ = revoked_ = false;
-  connect(id);
+  connect(lanes, id);
 }
 
 }  // namespace refit

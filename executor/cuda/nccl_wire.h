@@ -25,8 +25,8 @@ struct NcclWireOptions {
 // lost:
 //   revoke()             what is under way ends, and streams run dry
 //   can_shrink()         which they tell each other
-//   shrink(lost)         if all can, else
-//   rebuild(rest, id)    with a new id from one of them
+//   shrink(lost, …)      if all can, else
+//   rebuild(rest, …)     with a new id from one of them
 class NcclWire : public Wire {
  public:
   // The ranks of the run that take part, ascending, each with its own current device; with the id
@@ -42,6 +42,7 @@ class NcclWire : public Wire {
   // Error(bad_input) if a peer is no member.
   void exchange(int lane, std::span<const WirePart> sends, std::span<const WirePart> receives,
                 cudaStream_t stream) override;
+  bool is_whole() noexcept override;
   void check() override;
   void abort(const std::string& reason) noexcept override;
 
@@ -52,22 +53,24 @@ class NcclWire : public Wire {
   // By ncclCommRevoke, from NCCL 2.28.7; before, shrink and rebuild end what is under way, and
   // nothing that the streams use may be freed until then.
   void revoke() noexcept;
-  // From NCCL 2.27.3, and if no communicator has met an error that was not revoked since.
+  // From NCCL 2.27.3, and if the first lane has met no error that was not revoked since.
   bool can_shrink() const noexcept;
-  // By ncclCommShrink. Error(environment) if it fails, as with rebuild: then this wire is aborted.
-  void shrink(const std::vector<Rank>& lost);
-  void rebuild(std::vector<Rank> members, const std::string& id);
+  // By ncclCommShrink of the first lane's communicator; the other lanes are split from it anew, as
+  // many as are needed now. Error(environment) if it fails, as with rebuild: then this wire is
+  // aborted.
+  void shrink(const std::vector<Rank>& lost, int lanes);
+  void rebuild(std::vector<Rank> members, int lanes, const std::string& id);
 
  private:
-  void connect(const std::string& id);
+  void connect(int lanes, const std::string& id);
+  void split(int lanes);
   void require(ncclResult_t status, const char* call, ncclComm_t communicator = nullptr);
   void settle(ncclComm_t communicator, const char* call);
   void finish() noexcept;
-  void drop_all() noexcept;
+  void drop_from(std::size_t lane) noexcept;
   int position(Rank rank) const;
 
   const Rank self_;
-  const int lanes_;
   std::vector<Rank> members_;
   NcclWireOptions options_;
   std::vector<ncclComm_t> of_lane_;

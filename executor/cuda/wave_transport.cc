@@ -172,18 +172,21 @@ void WaveTransport::issue_piece(const Wave& wave, std::int64_t begin, Lane& lane
 // The host waits until the piece before the last is through, so nothing on the device has to.
 WaveTransport::Slot& WaveTransport::free_slot(Lane& lane) {
   Slot& slot = lane.slots[lane.turn++ % lane.slots.size()];
+  wait_for(slot.unpacked, "the group before the last");
+  add_times(slot);
+  return slot;
+}
+
+void WaveTransport::wait_for(const Event& event, const char* what) {
   Patience patience(options_.timeout_s);
-  while (!slot.unpacked.reached()) {
+  while (!event.reached()) {
     wire_.check();
     if (patience.is_over()) {
-      throw Error(
-          ErrorCode::environment,
-          fmt::format("the group before the last did not end within {} s", options_.timeout_s));
+      throw Error(ErrorCode::environment,
+                  fmt::format("{} did not end within {} s", what, options_.timeout_s));
     }
     patience.pause();
   }
-  add_times(slot);
-  return slot;
 }
 
 void WaveTransport::add_times(Slot& slot) {
@@ -197,16 +200,24 @@ void WaveTransport::add_times(Slot& slot) {
 // A group is forgotten with its last end, so nothing is under way when all ends are known: what
 // only sends ends with its marks on the unpack stream too.
 void WaveTransport::collect(std::vector<Ended>& ended) {
+  bool any = false;
+  for (UnderWay& group : under_way_) {
+    group.received_reached = group.received.reached();
+    group.sent_reached = group.has_receives && !group.sends_ended &&
+                         (group.received_reached || group.sent.reached());
+    any = any || group.received_reached || group.sent_reached;
+  }
+  if (!any || !wire_.is_whole()) return;
   for (auto group = under_way_.begin(); group != under_way_.end();) {
     const Wave& wave = *group->wave;
-    if (group->received.reached()) {
+    if (group->received_reached) {
       if (!group->sends_ended) end(*group, true, ended);
       end(*group, false, ended);
       for (const std::uint32_t m : wave.moves) posted_.erase(m);
       group = under_way_.erase(group);
       continue;
     }
-    if (group->has_receives && !group->sends_ended && group->sent.reached()) {
+    if (group->sent_reached) {
       group->sends_ended = true;
       end(*group, true, ended);
     }
@@ -240,11 +251,28 @@ Timeline WaveTransport::take_op_times(double clock_zero_s) {
   return std::move(op_times_);
 }
 
-RankReport WaveTransport::report() const {
+RankReport WaveTransport::report() {
+  try {
+    std::vector<Ended> since_the_last_look;
+    collect(since_the_last_look);
+  } catch (const Error&) {
+    // Of a device that answers no more, what was known before.
+  }
   RankReport report;
   report.received = received_;
   for (const auto& [move, posted] : posted_) report.open.push_back({move, posted.message.peer});
   return report;
+}
+
+void WaveTransport::drain() {
+  for (const auto& lane : lanes_) {
+    if (lane == nullptr) continue;
+    for (const Stream* stream : {&lane->pack, &lane->wire, &lane->unpack}) {
+      Event end;
+      end.record(stream->get());
+      wait_for(end, "what a lost rank has broken off");
+    }
+  }
 }
 
 WaveTimes WaveTransport::take_times() {

@@ -61,8 +61,12 @@ class WaveTransport : public Transport {
   // in seconds since `clock_zero_s` on the steady clock; {0, 0} for ops without messages here.
   Timeline take_op_times(double clock_zero_s);
 
-  // What has arrived since begin(), and what is open with whom.
-  RankReport report() const;
+  // What has arrived since begin(), and what is open with whom; also after wait() has thrown.
+  RankReport report();
+
+  // After the wire has ended what was under way, before anything that it used is freed or used
+  // anew: until all streams have run dry.
+  void drain();
 
  private:
   // Staging, lists and marks of one piece of a wave.
@@ -86,6 +90,7 @@ class WaveTransport : public Transport {
     Event begun, sent, received;
     bool sends_ended = false;  // before the receives
     bool has_receives = false;
+    bool sent_reached = false, received_reached = false;  // seen, and not yet believed
   };
 
   void post(Message message, bool sending);
@@ -95,6 +100,7 @@ class WaveTransport : public Transport {
   void collect(std::vector<Ended>& ended);
   void end(const UnderWay& group, bool sends, std::vector<Ended>& ended);
   Slot& free_slot(Lane& lane);
+  void wait_for(const Event& event, const char* what);
   void add_times(Slot& slot);
 
   const Moves& moves_;

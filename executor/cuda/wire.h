@@ -28,6 +28,10 @@ class Wire {
   virtual void exchange(int lane, std::span<const WirePart> sends,
                         std::span<const WirePart> receives, cudaStream_t stream) = 0;
 
+  // Whether nothing has gone wrong here. A group that a peer's death has ended looks, in its
+  // stream, as one that is through: what was seen to end before this is true has arrived.
+  virtual bool is_whole() noexcept = 0;
+
   // Error(environment) if the run is lost: a peer failed, or somebody gave up.
   virtual void check() = 0;
 

@@ -9,6 +9,8 @@
 namespace refit::detail {
 namespace {
 
+enum class Submitted : std::uint32_t { iteration, fault, of_seat };
+
 // Most ops do not concern a rank: only those that do are sent.
 struct OpSpan {
   OpId op;
@@ -50,7 +52,9 @@ RankIteration take_iteration(Rank rank, std::string_view& in, std::size_t ops) {
 
 }  // namespace
 
-void put(std::string& out, const RankIteration& measured) {
+std::string submission(const RankIteration& measured) {
+  std::string out;
+  put(out, Submitted::iteration);
   put(out, measured.iteration);
   put(out, measured.seconds);
   put(out, measured.cpu_s);
@@ -65,37 +69,89 @@ void put(std::string& out, const RankIteration& measured) {
     if (!concerns(measured.timeline[op])) continue;
     put(out, OpSpan{OpId(static_cast<std::int64_t>(op)), 0, measured.timeline[op]});
   }
+  return out;
+}
+
+std::string submission(const RankFault& fault) {
+  std::string out;
+  put(out, Submitted::fault);
+  put(out, fault.iteration);
+  put(out, fault.lost);
+  put_text(out, fault.reason);
+  put(out, fault.detected_s);
+  put(out, fault.reconnected_s);
+  put(out, fault.recovered_bytes);
+  for (const Rank rank : fault.dropped) put(out, rank);
+  return out;
+}
+
+std::string submission(const std::string& of_seat) {
+  std::string out;
+  put(out, Submitted::of_seat);
+  return out + of_seat;
 }
 
 RankResults::RankResults(std::string transport, const RunContext& context,
-                         const ExecuteOptions& options)
-    : warmup_(options.warmup) {
-  measurement.transport = std::move(transport);
-  measurement.ranks = context.schedule.ranks;
-  measurement.largest_rank_bytes = largest_rank_bytes(context.moves, context.schedule.ranks);
-  measurement.iterations.resize(static_cast<std::size_t>(std::max(0, options.iterations)));
-  measurement.timeline.resize(context.schedule.ops.size());
+                         const ExecuteOptions& options, FaultPolicy policy)
+    : warmup_(options.warmup), policy_(policy) {
+  measurement_.transport = std::move(transport);
+  measurement_.ranks = context.schedule.ranks;
+  measurement_.largest_rank_bytes = largest_rank_bytes(context.moves, context.schedule.ranks);
+  measurement_.iterations.resize(static_cast<std::size_t>(std::max(0, options.iterations)));
+  measurement_.timeline.resize(context.schedule.ops.size());
+  measurement_.environment = machine_environment();
 }
 
-void RankResults::add(Rank rank, std::string_view& in) {
-  const RankIteration measured = take_iteration(rank, in, measurement.timeline.size());
-  measurement.wrong_bytes += measured.wrong_bytes;
-  for (const WrongByte& example : measured.examples) {
-    if (measurement.wrong_examples.size() < kMostExamples)
-      measurement.wrong_examples.push_back(example);
+void RankResults::add(Rank rank, std::string_view in) {
+  switch (take<Submitted>(in)) {
+    case Submitted::iteration:
+      return add_iteration(rank, in);
+    case Submitted::fault:
+      return add_fault(in);
+    case Submitted::of_seat:
+      return add_of_seat(rank, in);
   }
-  if (!measured.timeline.empty()) merge_timeline(measured.timeline, measurement.timeline);
+  throw Error(ErrorCode::environment, "a rank has submitted what nobody asked for");
+}
+
+void RankResults::add_iteration(Rank rank, std::string_view in) {
+  const RankIteration measured = take_iteration(rank, in, measurement_.timeline.size());
+  measurement_.wrong_bytes += measured.wrong_bytes;
+  for (const WrongByte& example : measured.examples) {
+    if (measurement_.wrong_examples.size() < kMostExamples)
+      measurement_.wrong_examples.push_back(example);
+  }
+  if (!measured.timeline.empty()) merge_timeline(measured.timeline, measurement_.timeline);
   int i = measured.iteration - warmup_;
-  if (measurement.fault) i = std::max(0, i);  // the iteration of a fault counts wherever it was
-  if (i < 0) return;                          // warm-up
-  if (static_cast<std::size_t>(i) >= measurement.iterations.size())
+  if (measurement_.fault) i = std::max(0, i);  // the iteration of a fault counts wherever it was
+  if (i < 0) return;                           // warm-up
+  if (static_cast<std::size_t>(i) >= measurement_.iterations.size())
     throw Error(ErrorCode::environment, "a rank has run an iteration that nobody asked for");
-  Iteration& iteration = measurement.iterations[static_cast<std::size_t>(i)];
+  Iteration& iteration = measurement_.iterations[static_cast<std::size_t>(i)];
   iteration.wrong_bytes += measured.wrong_bytes;
-  measurement.cpu_s += measured.cpu_s;
+  measurement_.cpu_s += measured.cpu_s;
   if (measured.seconds <= iteration.seconds) return;
   iteration.seconds = measured.seconds;
   iteration.slowest = rank;
+}
+
+void RankResults::add_fault(std::string_view in) {
+  const auto i = std::max(0, take<std::int32_t>(in) - warmup_);
+  FaultRecord fault;
+  fault.policy = policy_;
+  fault.lost = take<Rank>(in);
+  fault.reason = take_text(in);
+  fault.detected_s = take<double>(in);
+  fault.reconnected_s = take<double>(in);
+  fault.recovered_bytes = take<std::int64_t>(in);
+  while (!in.empty()) fault.dropped.push_back(take<Rank>(in));
+  if (const auto& known = measurement_.fault) {
+    fault.detected_s = std::max(fault.detected_s, known->detected_s);
+    fault.reconnected_s = std::max(fault.reconnected_s, known->reconnected_s);
+    fault.recovered_bytes += known->recovered_bytes;
+  }
+  measurement_.fault = std::move(fault);
+  measurement_.iterations.resize(static_cast<std::size_t>(i) + 1);  // the last
 }
 
 }  // namespace refit::detail

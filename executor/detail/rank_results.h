@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "executor/execute.h"
@@ -21,21 +22,44 @@ struct RankIteration {
   Timeline timeline;  // of the last iteration; empty otherwise
 };
 
-void put(std::string& out, const RankIteration& measured);
+// What a survivor knows of how a lost rank was done without.
+struct RankFault {
+  std::int32_t iteration = 0;  // warm-ups count
+  Rank lost;
+  std::string reason;
+  double detected_s = 0;  // these two from the start of the iteration
+  double reconnected_s = 0;
+  std::int64_t recovered_bytes = 0;  // that it received
+  std::vector<Rank> dropped;
+};
+
+// As RankResults::add takes them. A text is for the transport's own results.
+std::string submission(const RankIteration& measured);
+std::string submission(const RankFault& fault);
+std::string submission(const std::string& of_seat);
 
 // Puts together what the ranks of a run submit.
 class RankResults {
  public:
-  RankResults(std::string transport, const RunContext& context, const ExecuteOptions& options);
+  RankResults(std::string transport, const RunContext& context, const ExecuteOptions& options,
+              FaultPolicy policy);
+  virtual ~RankResults() = default;
 
-  // Takes one RankIteration off the front of `in`. Error(environment) if it is not what a rank of
-  // this run submits.
-  void add(Rank rank, std::string_view& in);
+  // Error(environment) if it is not what a rank of this run submits.
+  void add(Rank rank, std::string_view submitted);
+  virtual Measurement finish() { return std::move(measurement_); }
 
-  Measurement measurement;
+ protected:
+  virtual void add_of_seat(Rank rank, std::string_view words) { (void)rank, (void)words; }
+
+  Measurement measurement_;
 
  private:
+  void add_iteration(Rank rank, std::string_view in);
+  void add_fault(std::string_view in);
+
   int warmup_ = 0;
+  FaultPolicy policy_;
 };
 
 }  // namespace refit::detail

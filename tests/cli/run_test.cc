@@ -216,8 +216,7 @@ TEST_CASE("run loses the scenario's rank on purpose, and the others go on", "[cl
   const Folder folder;
   const std::string scenario =
       folder.write("lost.yaml", std::string(kLost) + "fault: {rank: 1, at: 0 s, policy: shrink}\n");
-  const nlohmann::json run =
-      measured({scenario, "--transport", "tcp", "--strategy", "reshard"});
+  const nlohmann::json run = measured({scenario, "--transport", "tcp", "--strategy", "reshard"});
   CHECK(run.at("wrong_bytes") == 0);
   CHECK(run.at("iterations").size() == 1);
   const nlohmann::json& fault = run.at("fault");
@@ -233,6 +232,24 @@ TEST_CASE("run loses the scenario's rank on purpose, and the others go on", "[cl
   CHECK(failing.code == 3);
   CHECK(has(failing.err, "refit: rank 1, "));
   CHECK(has(failing.err, "killed by signal 9"));
+}
+
+TEST_CASE("a refit whose precision changes is completed without the lost rank, too",
+          "[cli][run][fault]") {
+  // Every replica has converted its own copy, so rank 3 has in BF16 what rank 1 would have sent.
+  const Folder folder;
+  const std::string scenario = folder.write("converting.yaml", R"(scenario: converting
+cluster: {catalog: dgx_h100, nodes: 2}
+model: qwen3-8b
+training: {engine: megatron, gpus: 4, tensor: 2, precision: fp32}
+generation: {engine: vllm, gpus: 2, tensor: 2, precision: bf16}
+fault: {rank: 1, at: 0 s, policy: shrink}
+)");
+  const nlohmann::json run = measured({scenario, "--transport", "tcp", "--strategy", "reshard"});
+  CHECK(run.at("wrong_bytes") == 0);
+  CHECK(run.at("fault").at("lost_rank") == 1);
+  CHECK(run.at("fault").at("recovered_bytes") > 0);
+  CHECK(has(run.at("environment").at("conversions"), "1 kind not executed"));
 }
 
 TEST_CASE("run stops with 1 and names the tensor if only the lost rank had it",

@@ -5,6 +5,7 @@
 #include "executor/cuda/device_memory.h"
 #include "executor/cuda/nccl_wire.h"
 #include "tests/executor/cuda_place.h"
+#include "tests/executor/loss_case.h"
 #include "tests/executor/nccl_threads.h"
 
 namespace refit::test {
@@ -106,7 +107,7 @@ void lose_rank_two(RankControl& control, Way way) {
   if (!survives) return control.barrier(), void();
 
   if (all_can != (way != Way::rebuild)) throw Error(ErrorCode::check_failed, "who can shrink?");
-  all_can ? wire.shrink(kLost) : wire.rebuild(kSurvivors, id);
+  all_can ? wire.shrink(kLost, kLanes) : wire.rebuild(kSurvivors, kLanes, id);
   stream.synchronize();
   if (wire.members() != kSurvivors || wire.is_broken()) wrong += 1000000;
   wrong += pass_round(wire, self);
@@ -136,6 +137,39 @@ TEST_CASE("nccl: survivors go on in smaller communicators, by their old rank num
       run_rank_threads(kRanks, [&](RankControl& control) { lose_rank_two(control, way); });
   CAPTURE(outcome.errors);
   REQUIRE_FALSE(outcome.failure);
+  REFIT_REQUIRE_CLEAN();
+}
+
+TEST_CASE("nccl: survivors of a whole run complete its refit, whichever way their communicators go",
+          REFIT_PLACE) {
+  const TcpCase c = two_by_two(2);
+  if (count_gpus() < c.schedule.ranks) {
+    WARN("NCCL not run: it needs " << c.schedule.ranks << " GPUs");
+    return;
+  }
+  std::atomic<std::int64_t> first_bytes{0}, recovery_bytes{0};
+  std::vector<int> plans(static_cast<std::size_t>(c.schedule.ranks), 0);  // made, by rank
+  CudaOptions options;
+  options.run = once();
+  options.policy = GENERATE(FaultPolicy::shrink, FaultPolicy::rebuild);
+  CAPTURE(to_string(options.policy));
+  options.wrap = [&](Rank rank, std::unique_ptr<Transport> real) {
+    const bool first = plans[rank.index()]++ == 0;
+    return std::make_unique<Counting>(std::move(real), first ? first_bytes : recovery_bytes,
+                                      first && rank == Rank(1) ? 8 : kForever, [] {
+                                        throw Error(ErrorCode::environment, "rank 1 is pulled out");
+                                      });
+  };
+  const Measurement m = run_nccl_threads(c.schedule, c.refit, c.cluster, options);
+  REQUIRE(m.wrong_bytes == 0);
+  REQUIRE(m.fault);
+  REQUIRE(m.fault->lost == Rank(1));
+  REQUIRE(m.fault->reason == "rank 1 is pulled out");
+  REQUIRE(m.fault->recovered_bytes == recovery_bytes);
+  if (options.policy == FaultPolicy::shrink)
+    REQUIRE(first_bytes + recovery_bytes <= 4 * kShardBytes);
+  else
+    REQUIRE(recovery_bytes == 4 * kShardBytes);
   REFIT_REQUIRE_CLEAN();
 }
 
@@ -198,7 +232,7 @@ TEST_CASE("nccl: a communicator that has met an error shrinks only after it was 
     if (!revoke) {
       bool refused = false;
       try {
-        wire.shrink(kLost);
+        wire.shrink(kLost, 1);
       } catch (const Error&) {
         refused = true;
       }
@@ -225,7 +259,7 @@ TEST_CASE("nccl: a second loss ends a shrink that waits for it", "[cuda]") {
     wire.revoke();
     control.barrier();
     if (self == Rank(3)) throw Error(ErrorCode::environment, "rank 3 goes, too");
-    wire.shrink(kLost);
+    wire.shrink(kLost, 1);
   });
   CAPTURE(outcome.errors);
   REQUIRE(outcome.failure);

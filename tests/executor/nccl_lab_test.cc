@@ -28,14 +28,15 @@ CudaOptions options_in_lab() {
   return options;
 }
 
-std::string run_in_lab_over_nccl(const RunCase& c) {
+std::string run_in_lab_over_nccl(const RunCase& c, const CudaOptions& options = options_in_lab()) {
   LabOptions lab_options;
   lab_options.prove = false;
   return run_in_lab(c.scenario.cluster, lab_options, [&](Lab& lab) {
     fake::end_with_faults();
-    const Measurement m = execute_nccl(c.schedule, c.scenario.refit, c.scenario.cluster,
-                                       std::nullopt, options_in_lab(), &lab);
-    return fmt::format("{} {} {}", m.median_s(), m.wrong_bytes, m.iterations.size());
+    const Measurement m =
+        execute_nccl(c.schedule, c.scenario.refit, c.scenario.cluster, std::nullopt, options, &lab);
+    return fmt::format("{} {} {} {}", m.median_s(), m.wrong_bytes, m.iterations.size(),
+                       m.fault ? m.fault->lost.value : -1);
   });
 }
 
@@ -72,6 +73,26 @@ TEST_CASE("nccl in the lab: a killed rank is named by all, soon, and nothing is 
   REQUIRE_THROWS_WITH(run_in_lab_over_nccl(c), Catch::StartsWith("rank 5, round ") &&
                                                    Catch::EndsWith("killed by signal 9 (Killed)"));
   REQUIRE(steady_clock_s() - begin < options_in_lab().failure.timeout_s);
+  fake::strike_rank(-1, 0, 0);
+}
+
+TEST_CASE(
+    "nccl in the lab: when a destination dies halfway, the others go on in a smaller "
+    "communicator",
+    "[lab][fault]") {
+  if (lab_is_refused()) return;
+  const RunCase c = small_case("direct");
+  CudaOptions options = options_in_lab();
+  options.policy = FaultPolicy::shrink;
+  options.run.warmup = 0;
+  options.inject = FaultSpec{.rank = Rank(7), .at_s = 0.02};
+  std::istringstream text(run_in_lab_over_nccl(c, options));
+  double median_s = 0;
+  std::int64_t wrong_bytes = -1;
+  std::string lost;
+  text >> median_s >> wrong_bytes >> lost >> lost;
+  REQUIRE(wrong_bytes == 0);
+  REQUIRE(lost == "7");
 }
 
 }  // namespace refit::test

@@ -71,6 +71,7 @@ class Tampering : public Transport {
     real_->wait(ended);
     after_wait(ended);
   }
+  bool in_groups() const override { return real_->in_groups(); }
 
  protected:
   virtual Message tamper(Message message) { return message; }

@@ -1,165 +1,24 @@
 #include <catch2/catch.hpp>
 
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <map>
-#include <new>
-
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "schedule/builder.h"
-#include "tests/executor/tcp_case.h"
+#include "tests/executor/loss_case.h"
 
 namespace refit::test {
 namespace {
 
-// Bytes that arrived, over all processes, by the first plan and by the recovery's.
-class SharedCounts {
- public:
-  SharedCounts()
-      : bytes_(static_cast<std::atomic<std::int64_t>*>(
-            mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
-    new (bytes_) std::atomic<std::int64_t>[4] {};
-  }
-  ~SharedCounts() { munmap(bytes_, kSize); }
-  SharedCounts(const SharedCounts&) = delete;
-  SharedCounts& operator=(const SharedCounts&) = delete;
-
-  std::atomic<std::int64_t>& of_plan(int plan) const { return bytes_[plan]; }
-
- private:
-  static constexpr std::size_t kSize = 4096;
-  std::atomic<std::int64_t>* bytes_;
-};
-
-void die() { kill(getpid(), SIGKILL); }
-void stop() { kill(getpid(), SIGSTOP); }
-void find_wrong_bytes() { throw Error(ErrorCode::check_failed, "wrong bytes"); }
-
-// Counts what arrives; does something once `lifetime` of its messages have ended.
-class Counting : public Tampering {
- public:
-  Counting(std::unique_ptr<Transport> real, std::atomic<std::int64_t>& bytes, int lifetime,
-           void (*act)())
-      : Tampering(std::move(real)), bytes_(bytes), left_(lifetime), act_(act) {}
-
-  void receive(Message message) override {
-    size_[message.move] = message.bytes;
-    Tampering::receive(std::move(message));
-  }
-
- private:
-  void after_wait(const std::vector<Ended>& ended) override {
-    for (const Ended& e : ended) {
-      if (!e.sent) bytes_ += size_.at(e.move);
-      if (--left_ == 0) act_();
-    }
-  }
-  std::atomic<std::int64_t>& bytes_;
-  std::map<std::uint32_t, std::int64_t> size_;
-  int left_;
-  void (*act_)();
-};
-
-constexpr int kForever = 1 << 30;
-
-struct Outcome {
-  Measurement measurement;
-  std::string error;  // empty: it has finished
-  ErrorCode code = ErrorCode::environment;
-  std::int64_t first_bytes = 0, recovery_bytes = 0;
-};
-
-struct Blow {
-  int rank = -1;  // nobody
-  int after = 8;  // messages of the first plan
-  void (*act)() = die;
-  int second = -1;  // a rank that dies after its first message of the recovery
-  FailureOptions failure = patient().failure;
-  FaultPolicy policy = FaultPolicy::shrink;
-};
-
-// Runs it with policy shrink. Nothing may be left behind.
-Outcome run_shrinking(const TcpCase& c, const Blow& blow, const ExecuteOptions& options = once()) {
-  const SharedCounts counts;
-  TcpOptions tcp;
-  tcp.failure = blow.failure;
-  tcp.policy = blow.policy;
-  tcp.wrap = [&, plan = 0](Rank rank, std::unique_ptr<Transport> real) mutable {
-    int lifetime = kForever;
-    if (plan == 0 && rank.value == blow.rank) lifetime = blow.after;
-    if (plan == 1 && rank.value == blow.second) lifetime = 1;
-    return std::make_unique<Counting>(std::move(real), counts.of_plan(plan++), lifetime, blow.act);
-  };
-  const auto descriptors = open_descriptors();
-  const auto begin = std::chrono::steady_clock::now();
-  Outcome outcome;
-  try {
-    outcome.measurement = run(c, options, tcp);
-  } catch (const Error& error) {
-    outcome.error = error.what();
-    outcome.code = error.code();
-  }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  CAPTURE(outcome.error, seconds);
-  REQUIRE(seconds < patient().failure.timeout_s);  // nobody has waited for the dead
-  REQUIRE(open_descriptors() == descriptors);
-  REQUIRE(waitpid(-1, nullptr, WNOHANG) == -1);
-  REQUIRE(errno == ECHILD);
-  outcome.first_bytes = counts.of_plan(0);
-  outcome.recovery_bytes = counts.of_plan(1);
-  return outcome;
-}
-
-// 16 MiB in `replicas` x 2 shards to 2 x 2: each destination gets its shard of 8 MiB from one
-// source (of two replicas, from its own), in 16 messages that follow each other.
-TcpCase two_by_two(int replicas) {
-  TcpCase c = planned({{replicas, 2, 0}, {2, 2, 0}, {2048, 4096}, Dtype::bf16, 1}, "direct");
-  std::vector<Parcel> parcels = c.schedule.parcels;
-  for (Parcel& parcel : parcels) parcel.chunks = 16;
-  ScheduleBuilder builder(c.refit, "in sixteen", parcels, 1);
-  builder.begin_phase("direct");
-  for (int chunk = 0; chunk < 16; ++chunk) {
-    for (std::size_t p = 0; p < parcels.size(); ++p) {
-      const CargoId cargo = builder.cargo({ParcelId(static_cast<std::int64_t>(p))});
-      const Parcel& parcel = parcels[p];
-      for (std::size_t d = 0; d < parcel.demanders.size(); ++d)
-        builder.transfer({0, chunk}, parcel.owners[d % parcel.owners.size()], parcel.demanders[d],
-                         cargo, {chunk, chunk + 1});
-    }
-  }
-  c.schedule = std::move(builder).finish();
-  REQUIRE(verify(c.schedule, c.refit).empty());
-  return c;
-}
-
-constexpr std::int64_t kShardBytes = 8 << 20;
-
-void require_recovered(const Outcome& outcome, int lost, int destinations) {
-  CAPTURE(outcome.error);
-  REQUIRE(outcome.error.empty());
-  const Measurement& m = outcome.measurement;
-  REQUIRE(m.wrong_bytes == 0);
-  REQUIRE(m.fault);
-  REQUIRE(m.fault->lost == Rank(lost));
-  REQUIRE(m.fault->detected_s >= 0);
-  REQUIRE(m.iterations.back().seconds >= m.fault->detected_s);
-  // Poisoned destinations are right, so everything has arrived; no more has than all of it, so
-  // nothing has arrived twice.
-  REQUIRE(m.fault->recovered_bytes == outcome.recovery_bytes);
-  REQUIRE(outcome.first_bytes + outcome.recovery_bytes <= destinations * kShardBytes);
+LossOutcome run_shrinking(const TcpCase& c, const Blow& blow,
+                          const ExecuteOptions& options = once()) {
+  return run_losing(blow, [&](const LossOptions& loss) {
+    TcpOptions tcp;
+    static_cast<LossOptions&>(tcp) = loss;
+    return run(c, options, tcp);
+  });
 }
 
 }  // namespace
 
 TEST_CASE("shrink: a replica takes over what a killed source had not sent yet",
           "[executor][tcp][fault]") {
-  const Outcome outcome = run_shrinking(two_by_two(2), {.rank = 1});
+  const LossOutcome outcome = run_shrinking(two_by_two(2), {.rank = 1});
   require_recovered(outcome, 1, 4);
   REQUIRE(outcome.measurement.fault->reason == "killed by signal 9 (Killed)");
   REQUIRE(outcome.measurement.fault->recovered_bytes > 0);
@@ -168,34 +27,34 @@ TEST_CASE("shrink: a replica takes over what a killed source had not sent yet",
 }
 
 TEST_CASE("shrink: rank 0 is no more than any other rank", "[executor][tcp][fault]") {
-  const Outcome outcome = run_shrinking(two_by_two(2), {.rank = 0});
+  const LossOutcome outcome = run_shrinking(two_by_two(2), {.rank = 0});
   require_recovered(outcome, 0, 4);
   REQUIRE(outcome.measurement.fault->recovered_bytes > 0);
 }
 
 TEST_CASE("shrink: a stopped rank is ended before the others go on", "[executor][tcp][fault]") {
-  const Outcome outcome =
+  const LossOutcome outcome =
       run_shrinking(two_by_two(2), {.rank = 1, .act = stop, .failure = FailureOptions{}});
   require_recovered(outcome, 1, 4);
   REQUIRE_THAT(outcome.measurement.fault->reason, Catch::Contains("not heard from for 0."));
 }
 
 TEST_CASE("shrink: wrong bytes are no loss and end the run", "[executor][tcp][fault]") {
-  const Outcome outcome = run_shrinking(two_by_two(2), {.rank = 1, .act = find_wrong_bytes});
+  const LossOutcome outcome = run_shrinking(two_by_two(2), {.rank = 1, .act = find_wrong_bytes});
   REQUIRE(outcome.code == ErrorCode::check_failed);
   REQUIRE_THAT(outcome.error, Catch::StartsWith("rank 1, ") && Catch::EndsWith(": wrong bytes"));
 }
 
 TEST_CASE("shrink: a lost destination is dropped and the others get all of theirs",
           "[executor][tcp][fault]") {
-  const Outcome outcome = run_shrinking(two_by_two(2), {.rank = 6});
+  const LossOutcome outcome = run_shrinking(two_by_two(2), {.rank = 6});
   require_recovered(outcome, 6, 4);
   REQUIRE(outcome.measurement.fault->dropped == std::vector{Rank(6)});
 }
 
 TEST_CASE("shrink: bytes that only the lost rank had end the run, and the tensor is named",
           "[executor][tcp][fault]") {
-  const Outcome outcome = run_shrinking(two_by_two(1), {.rank = 1});
+  const LossOutcome outcome = run_shrinking(two_by_two(1), {.rank = 1});
   REQUIRE(outcome.code == ErrorCode::check_failed);
   REQUIRE_THAT(
       outcome.error,
@@ -235,7 +94,8 @@ TEST_CASE("shrink: the run ends with the iteration that had the fault", "[execut
   ExecuteOptions options;
   options.warmup = 1;
   options.iterations = 4;
-  const Outcome outcome = run_shrinking(two_by_two(2), {.rank = 1, .after = 2 * 16 + 8}, options);
+  const LossOutcome outcome =
+      run_shrinking(two_by_two(2), {.rank = 1, .after = 2 * 16 + 8}, options);
   CAPTURE(outcome.error);
   REQUIRE(outcome.measurement.fault);
   REQUIRE(outcome.measurement.iterations.size() == 2);
@@ -245,7 +105,7 @@ TEST_CASE("shrink: the run ends with the iteration that had the fault", "[execut
 TEST_CASE("shrink: a fault in a warm-up counts as the only iteration", "[executor][tcp][fault]") {
   ExecuteOptions options;
   options.warmup = 2;
-  const Outcome outcome = run_shrinking(two_by_two(2), {.rank = 1}, options);
+  const LossOutcome outcome = run_shrinking(two_by_two(2), {.rank = 1}, options);
   require_recovered(outcome, 1, 4);
   REQUIRE(outcome.measurement.iterations.size() == 1);
 }
@@ -254,7 +114,7 @@ TEST_CASE("shrink: any strategy's plan can be completed", "[executor][tcp][fault
   const char* strategy = GENERATE("direct", "reshard", "gather_broadcast");
   CAPTURE(strategy);
   const M2nCase c{{2, 2, 0}, {2, 4, 1}, {512, 1024}, Dtype::bf16, 4};
-  const Outcome outcome = run_shrinking(planned(c, strategy), {.rank = 1, .after = 2});
+  const LossOutcome outcome = run_shrinking(planned(c, strategy), {.rank = 1, .after = 2});
   CAPTURE(outcome.error);
   REQUIRE(outcome.error.empty());
   REQUIRE(outcome.measurement.fault);
@@ -265,7 +125,7 @@ TEST_CASE("shrink: any strategy's plan can be completed", "[executor][tcp][fault
 TEST_CASE("shrink: a second loss ends the run", "[executor][tcp][fault]") {
   // Rank 1's replica is rank 3: it must send in the recovery. The recovery's ops are not those of
   // the plan that the caller knows: none is named.
-  const Outcome outcome = run_shrinking(two_by_two(2), {.rank = 1, .second = 3});
+  const LossOutcome outcome = run_shrinking(two_by_two(2), {.rank = 1, .second = 3});
   REQUIRE(outcome.code == ErrorCode::environment);
   REQUIRE_THAT(outcome.error, Catch::StartsWith("rank 3, ") && !Catch::Contains(", op ") &&
                                   Catch::EndsWith(": killed by signal 9 (Killed)"));
@@ -273,7 +133,8 @@ TEST_CASE("shrink: a second loss ends the run", "[executor][tcp][fault]") {
 
 TEST_CASE("rebuild: connections are made anew and everything is sent again",
           "[executor][tcp][fault]") {
-  const Outcome outcome = run_shrinking(two_by_two(2), {.rank = 1, .policy = FaultPolicy::rebuild});
+  const LossOutcome outcome =
+      run_shrinking(two_by_two(2), {.rank = 1, .policy = FaultPolicy::rebuild});
   CAPTURE(outcome.error);
   REQUIRE(outcome.error.empty());
   const Measurement& m = outcome.measurement;
@@ -319,12 +180,13 @@ TEST_CASE("inject: what can't be caused is refused", "[executor][tcp][fault]") {
   tcp.inject = FaultSpec{.rank = Rank(1)};
   REQUIRE_THROWS_WITH(run(c, once(), tcp), "fault: a run needs the time as seconds from its start");
   tcp.inject = FaultSpec{.kind = FaultKind::dark, .rank = Rank(1), .at_s = 0};
-  REQUIRE_THROWS_WITH(run(c, once(), tcp),
-                      "fault: this network has no links that could go dark; use --lab");
+  REQUIRE_THROWS_WITH(
+      run(c, once(), tcp),
+      "fault: this network has no links that could go dark; use --transport tcp --lab");
 }
 
 TEST_CASE("shrink: a run without a fault is as ever", "[executor][tcp][fault]") {
-  const Outcome outcome = run_shrinking(two_by_two(2), {});
+  const LossOutcome outcome = run_shrinking(two_by_two(2), {});
   REQUIRE(outcome.error.empty());
   REQUIRE_FALSE(outcome.measurement.fault);
   REQUIRE(outcome.measurement.iterations.size() == 1);

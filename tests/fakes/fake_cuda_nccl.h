@@ -39,6 +39,9 @@ void corrupt_message(int n);
 // many messages. Counted in each process.
 void strike_rank(int rank, int signal, int messages);
 
+// While on, ncclCommShrink fails on every rank, as the real one may after a real loss.
+void refuse_shrinks(bool on);
+
 // Allocations of device and pinned memory, streams, events and communicators that are not released.
 int live_objects();
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -34,6 +35,7 @@ struct Group {
   std::vector<Part> parts;
 };
 thread_local Group group;
+std::atomic<bool> shrinks_refused{false};
 
 ncclResult_t result_of(Club::State state) {
   switch (state) {
@@ -100,6 +102,10 @@ ncclResult_t make_child(ncclComm_t parent, const std::vector<int>& members, nccl
 
 }  // namespace
 
+namespace refit::fake {
+void refuse_shrinks(bool on) { shrinks_refused = on; }
+}  // namespace refit::fake
+
 extern "C" {
 
 ncclResult_t ncclGetVersion(int* version) {
@@ -160,6 +166,7 @@ ncclResult_t ncclCommShrink(ncclComm_t parent, int* excluded, int count, ncclCom
     return misuse("a rank shrinks itself away", ncclInvalidArgument);
   const Club::State state = club.state();
   if (state != Club::State::ready && state != Club::State::revoked) return result_of(state);
+  if (shrinks_refused) return ncclInternalError;
   if (state == Club::State::ready && (flags & NCCL_SHRINK_ABORT)) club.stop(Club::State::revoked);
   return make_child(parent, members, child);
 }

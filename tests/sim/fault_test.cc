@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "schedule/builder.h"
 #include "sim/fault.h"
 #include "tests/support/m2n_case.h"
 
@@ -41,6 +42,32 @@ TEST_CASE("fault: policies stop, go on, or begin again", "[sim][fault]") {
   REQUIRE(rebuilt.completed);
   REQUIRE(rebuilt.recovered_bytes == 100'000'000'000);
   REQUIRE(rebuilt.makespan_s == Approx(3.35).epsilon(1e-6));
+}
+
+TEST_CASE("fault: conversions that waited for what was lost follow the recovery", "[sim][fault]") {
+  // As above, 100 GB in 2 s; then the destination reads and writes 100 GB at 100 GB/s: 3 s. The
+  // sender is lost at 1.01 s, and all know only at 3.5 s, when the conversion would have been
+  // through: 50 GB from the replica, 1 s, and all of the conversion, 1 s.
+  const M2nCase c{{2, 1, 0}, {1, 1, 0}, {1'000, 100'000'000}, Dtype::u8, 1};
+  const Refit refit = make_refit(c);
+  const Cluster cluster = make_cluster(c);
+  std::vector<Parcel> parcels = plan(refit, cluster, named_policy("reshard"), {}).parcels;
+  REQUIRE(parcels.size() == 1);
+  parcels[0].chunks = 100;
+  ScheduleBuilder builder(refit, "converts", parcels, 1);
+  builder.begin_phase("all");
+  const CargoId cargo = builder.cargo({ParcelId(0)});
+  for (int chunk = 0; chunk < 100; ++chunk)
+    builder.transfer({0, chunk}, Rank(0), Rank(2), cargo, {chunk, chunk + 1});
+  builder.compute({0, 100}, Work::convert, builder.group({Rank(2)}), 1, 100'000'000'000);
+  const Schedule schedule = std::move(builder).finish();
+  PredictOptions options;
+  options.network_model.convert_bytes_per_s = 100e9;
+  const FaultPrediction p = predict_fault(
+      schedule, refit, cluster, {.rank = Rank(0), .at_s = 1.01, .detection_s = 2.49}, options);
+  REQUIRE(p.undisturbed_s == Approx(3));
+  REQUIRE(p.recovered_bytes == 50'000'000'000);
+  REQUIRE(p.makespan_s == Approx(5.5).epsilon(1e-6));
 }
 
 TEST_CASE("fault: ops that do not wait for the lost rank go on until the loss is known",
