@@ -18,7 +18,7 @@ NemoRlCase nemo_rl_case(const Scenario& scenario) {
   std::vector<Rank> both;
   std::set_intersection(refit.sources.begin(), refit.sources.end(), refit.destinations.begin(),
                         refit.destinations.end(), std::back_inserter(both));
-  return {*scenario.training, *scenario.generation, !both.empty()};
+  return {*scenario.training, *scenario.generation, !both.empty(), scenario.runtime};
 }
 
 Findings m2n(const Scenario& scenario) {
@@ -38,6 +38,7 @@ struct Runtime {
 constexpr Runtime kRuntimes[] = {{"nccl_m2n", m2n, nullptr},
                                  {"nemo_rl_reshard", nullptr, nemo_rl_reshard_findings},
                                  {"nemo_rl_sparse", nullptr, nemo_rl_sparse_findings},
+                                 {"nemo_rl_s3_sparse", nullptr, nemo_rl_s3_sparse_findings},
                                  {"nemo_rl_nixl", nullptr, nemo_rl_nixl_findings},
                                  {"vllm_loader", vllm_loader, nullptr}};
 

@@ -142,7 +142,7 @@ void add_check(CLI::App& app, Action& action) {
   verb->add_option("--strategy", options->strategies, "Names, comma separated; default: all");
   verb->add_option("--runtime", options->runtimes,
                    "Would it take the layouts, too? Comma separated: nccl_m2n,\n"
-                   "nemo_rl_reshard, nemo_rl_sparse, nemo_rl_nixl, vllm_loader")
+                   "nemo_rl_reshard, nemo_rl_sparse, nemo_rl_s3_sparse, nemo_rl_nixl, vllm_loader")
       ->delimiter(',')
       ->check(CLI::IsMember(runtime_names()));
   verb->callback([&action, options] { action = [options] { return check(*options); }; });

@@ -34,6 +34,7 @@ struct SimulateOptions {
   std::optional<std::string> strategies;
   bool json = false;
   bool wire = false;
+  bool memory = false;
   std::optional<std::string> network_model;
   std::optional<std::string> solver;
   std::string output = "-";
@@ -64,7 +65,7 @@ PredictOptions predict_options(const Scenario& scenario, const SimulateOptions& 
 }
 
 StrategyResult evaluate(const Schedule& schedule, const Scenario& scenario,
-                        const PredictOptions& options) {
+                        const PredictOptions& options, bool by_memory) {
   const TrafficTotals traffic = traffic_totals(schedule, scenario.cluster);
   // In gathers and broadcasts ranks pass on what they neither own nor want; there only the cuts
   // hold.
@@ -103,6 +104,9 @@ StrategyResult evaluate(const Schedule& schedule, const Scenario& scenario,
   row.memory_dominant_bytes = fullest.bytes[static_cast<std::size_t>(fullest.dominant())];
   row.gpu_memory_bytes = scenario.cluster.group(memory.largest).gpu_memory_bytes;
   row.memory_over = memory.first_over;
+  if (by_memory)
+    row.memory_by_class =
+        memory_by_class(schedule, scenario.refit, scenario.cluster, prediction.timeline);
   if (scenario.fault) {
     row.fault = predict_fault(schedule, scenario.refit, scenario.cluster, *scenario.fault,
                               prediction, options);
@@ -114,16 +118,17 @@ std::vector<Job> jobs_for(const Question& question, const SimulateOptions& optio
                           const PredictOptions& predict) {
   const Scenario& scenario = question.scenario;
   if (question.plan) {
-    return {{question.plan->strategy, [&question, &predict] {
+    return {{question.plan->strategy, [&question, &predict, &options] {
                require_verified(*question.plan, question.scenario);
-               return to_json_text(evaluate(*question.plan, question.scenario, predict));
+               return to_json_text(
+                   evaluate(*question.plan, question.scenario, predict, options.memory));
              }}};
   }
   std::vector<Job> jobs;
   for (const Policy& policy : chosen_policies(scenario, options.strategies)) {
-    jobs.push_back({policy.name, [&scenario, &predict, policy] {
+    jobs.push_back({policy.name, [&scenario, &predict, &options, policy] {
                       const Schedule schedule = verified_plan(scenario, policy);
-                      StrategyResult row = evaluate(schedule, scenario, predict);
+                      StrategyResult row = evaluate(schedule, scenario, predict, options.memory);
                       row.strategy = policy.name;
                       return to_json_text(row);
                     }});
@@ -188,6 +193,8 @@ void add_simulate(CLI::App& app, Action& action) {
                    "Comma separated: gather_broadcast, direct, reshard, hybrid, policy (the\n"
                    "scenario's own); default: all");
   verb->add_flag("--json", options->json, "Print refit.prediction/1 instead of a table");
+  verb->add_flag("--memory", options->memory,
+                 "What ranks hold, by classes of equal ranks; with --json over time, too");
   CLI::Option* wire =
       verb->add_flag("--wire-only", options->wire, "Bytes over links at line rate, nothing else");
   verb->add_option("--network-model", options->network_model,

@@ -105,15 +105,17 @@ Rank Mesh::rank_at(std::span<const int> coordinate) const {
 }
 
 std::vector<Rank> Mesh::ranks() const {
-  std::vector<Rank> all;
-  all.reserve(static_cast<std::size_t>(size()));
-  std::vector<int> coordinate(axes_.size(), 0);
-  for (int i = 0; i < size(); ++i) {
-    all.push_back(rank_at(coordinate));
-    for (std::size_t a = axes_.size(); a-- > 0;) {
-      if (++coordinate[a] < axes_[a].size) break;
-      coordinate[a] = 0;
+  std::vector<Rank> all = {first_};
+  for (const MeshAxis& axis : axes_) {
+    std::vector<Rank> wider;
+    wider.reserve(all.size() * static_cast<std::size_t>(axis.size));
+    for (const Rank rank : all) {
+      for (int i = 0; i < axis.size; ++i) wider.push_back(Rank(rank.value + i * axis.stride));
     }
+    all = std::move(wider);
+  }
+  if (!list_.empty()) {
+    for (Rank& rank : all) rank = list_[rank.index()];
   }
   return all;
 }

@@ -1,35 +1,25 @@
 #include "report/json.h"
 
-#include <cmath>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
 
-#include "base/check.h"
+#include "report/json_number.h"
+#include "report/memory_json.h"
 
 namespace refit {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Bytes are whole in most plans: print those without a fraction.
-Json number(double value) {
-  REFIT_CHECK(std::isfinite(value));
-  constexpr double kExact = 9007199254740992.0;  // 2^53
-  if (std::abs(value) <= kExact && std::trunc(value) == value) {
-    return static_cast<std::int64_t>(value);
-  }
-  return value;
-}
-
 Json fault_json(const FaultPrediction& fault) {
   Json dropped = Json::array();
   for (const Rank rank : fault.dropped) dropped.push_back(rank.value);
   return {{"completed", fault.completed},
-          {"undisturbed_s", number(fault.undisturbed_s)},
-          {"fault_s", number(fault.fault_s)},
-          {"detected_s", number(fault.detected_s)},
-          {"predicted_s", number(fault.makespan_s)},
+          {"undisturbed_s", json_number(fault.undisturbed_s)},
+          {"fault_s", json_number(fault.fault_s)},
+          {"detected_s", json_number(fault.detected_s)},
+          {"predicted_s", json_number(fault.makespan_s)},
           {"recovered_bytes", fault.recovered_bytes},
           {"dropped_ranks", std::move(dropped)},
           {"unserved_tensors", fault.unserved}};
@@ -65,34 +55,36 @@ Json row_json(const StrategyResult& row) {
   Json phases = Json::array();
   for (const PhaseTime& phase : row.phases) {
     phases.push_back({{"name", phase.name},
-                      {"start_s", number(phase.start_s)},
-                      {"end_s", number(phase.end_s)},
-                      {"work_s", number(phase.work_s)}});
+                      {"start_s", json_number(phase.start_s)},
+                      {"end_s", json_number(phase.end_s)},
+                      {"work_s", json_number(phase.work_s)}});
   }
-  Json json = {{"strategy", row.strategy},
-               {"ops", row.ops},
-               {"unique_bytes", row.unique_bytes},
-               {"payload_bytes", row.payload_bytes},
-               {"logical_bytes", row.logical_bytes},
-               {"network_bytes", number(row.network_bytes)},
-               {"network_copies", number(row.copies)},
-               {"nvlink_bytes", number(row.nvlink_bytes)},
-               {"bound_s", number(row.bound_s)},
-               {"bound_by", row.bound_by},
-               {"no_relay_bound_s", row.no_relay_bound_s ? number(*row.no_relay_bound_s) : Json()},
-               {"predicted_s", number(row.predicted_s)},
-               {"busiest",
-                {{"name", row.busiest.name},
-                 {"kind", to_string(row.busiest.kind)},
-                 {"utilisation", number(row.busiest.utilisation)},
-                 {"bytes", number(row.busiest.bytes)}}},
-               {"phases", std::move(phases)}};
+  Json json = {
+      {"strategy", row.strategy},
+      {"ops", row.ops},
+      {"unique_bytes", row.unique_bytes},
+      {"payload_bytes", row.payload_bytes},
+      {"logical_bytes", row.logical_bytes},
+      {"network_bytes", json_number(row.network_bytes)},
+      {"network_copies", json_number(row.copies)},
+      {"nvlink_bytes", json_number(row.nvlink_bytes)},
+      {"bound_s", json_number(row.bound_s)},
+      {"bound_by", row.bound_by},
+      {"no_relay_bound_s", row.no_relay_bound_s ? json_number(*row.no_relay_bound_s) : Json()},
+      {"predicted_s", json_number(row.predicted_s)},
+      {"busiest",
+       {{"name", row.busiest.name},
+        {"kind", to_string(row.busiest.kind)},
+        {"utilisation", json_number(row.busiest.utilisation)},
+        {"bytes", json_number(row.busiest.bytes)}}},
+      {"phases", std::move(phases)}};
   json["memory"] = {{"rank", row.memory_rank.value},
-                    {"peak_bytes", number(row.memory_bytes)},
+                    {"peak_bytes", json_number(row.memory_bytes)},
                     {"dominant", row.memory_dominant},
-                    {"dominant_bytes", number(row.memory_dominant_bytes)},
-                    {"gpu_bytes", number(row.gpu_memory_bytes)},
+                    {"dominant_bytes", json_number(row.memory_dominant_bytes)},
+                    {"gpu_bytes", json_number(row.gpu_memory_bytes)},
                     {"first_rank_over", row.memory_over ? Json(row.memory_over->value) : Json()}};
+  if (row.memory_by_class) json["memory"]["by_class"] = memory_json(*row.memory_by_class);
   if (row.fault) json["fault"] = fault_json(*row.fault);
   return json;
 }
@@ -167,6 +159,7 @@ StrategyResult parse_strategy_result(const std::string& text) {
   memory.at("gpu_bytes").get_to(row.gpu_memory_bytes);
   if (!memory.at("first_rank_over").is_null())
     row.memory_over = Rank(memory.at("first_rank_over").get<int>());
+  if (memory.contains("by_class")) row.memory_by_class = parse_memory(memory.at("by_class"));
   if (document.contains("fault")) row.fault = parse_fault(document.at("fault"));
   return row;
 }

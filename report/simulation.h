@@ -7,6 +7,7 @@
 
 #include "models/conversion_totals.h"
 #include "sim/fault.h"
+#include "sim/memory_use.h"
 #include "sim/prediction.h"
 
 namespace refit {
@@ -36,8 +37,9 @@ struct StrategyResult {
   double memory_bytes = 0;
   std::string memory_dominant;  // "destination shards"
   double memory_dominant_bytes = 0;
-  double gpu_memory_bytes = 0;      // of that rank's GPU; 0: not known
-  std::optional<Rank> memory_over;  // the first rank that has too little
+  double gpu_memory_bytes = 0;                   // of that rank's GPU; 0: not known
+  std::optional<Rank> memory_over;               // the first rank that has too little
+  std::optional<MemoryByClass> memory_by_class;  // if it was asked for
 };
 
 // The answer of `refit simulate`: a scenario and a row per strategy.

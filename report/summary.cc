@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "report/conversion_words.h"
+#include "report/memory_table.h"
 #include "report/table.h"
 
 namespace refit {
@@ -166,7 +167,7 @@ std::string simulation_summary(const SimulationReport& report) {
   text += "\n" + table(report);
   const std::string note = copies_note(report);
   if (!note.empty()) text += "\n" + note;
-  text += memory_lines(report);
+  text += memory_lines(report) + memory_table(report);
   text += fault_table(report);
   const StrategyResult& first = report.strategies.front();
   text += fmt::format(

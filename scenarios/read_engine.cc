@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "models/block_layout.h"
+#include "models/precision.h"
 #include "scenarios/detail/read.h"
 #include "scenarios/layout_error.h"
 
@@ -56,16 +57,24 @@ Place read_place(const YamlNode& node, const Ground& ground) {
   return {gpus, Rank(first)};
 }
 
-std::unique_ptr<Parallelism> read_engine(const YamlNode& node, const ModelSpec& model,
-                                         const Ground& ground) {
-  using Reader = std::unique_ptr<Parallelism> (*)(const YamlNode&, const ModelSpec&, const Ground&);
+EngineSide read_engine(const YamlNode& node, const ModelSpec& model, const Ground& ground) {
+  using Reader = EngineSide (*)(const YamlNode&, const ModelSpec&, const Ground&);
   const Reader read = node.at("engine").one_of<Reader>({{"megatron", read_megatron},
                                                         {"fsdp", read_fsdp},
                                                         {"automodel", read_automodel},
                                                         {"megatron_fsdp", read_megatron_fsdp},
                                                         {"vllm", read_vllm},
                                                         {"sglang", read_sglang}});
-  return read(node, model, ground);
+  EngineSide side = read(node, model, ground);
+  const Place place = read_place(node, ground);
+  side.facts.engine = node.at("engine").text();
+  side.facts.gpus = place.gpus;
+  side.facts.first = place.first;
+  side.facts.pipeline = side.layouts->stages();
+  side.facts.precision = to_string(main_dtype(model));
+  if (const auto precision = node.find("precision"))
+    side.facts.precision = (precision->is_map() ? precision->at("format") : *precision).text();
+  return side;
 }
 
 Refit refit_of(const ModelSpec& model, const Parallelism& training, const YamlNode& training_node,

@@ -23,10 +23,17 @@ int read_expert(const YamlNode& node, const ModelSpec& model, const Place& place
   return expert;
 }
 
+SideFacts facts_of(const FsdpDegrees& degrees, int expert) {
+  SideFacts facts;
+  facts.tensor = degrees.tensor;
+  facts.context = degrees.context;
+  facts.expert = expert;
+  return facts;
+}
+
 }  // namespace
 
-std::unique_ptr<Parallelism> read_fsdp(const YamlNode& node, const ModelSpec& model,
-                                       const Ground& ground) {
+EngineSide read_fsdp(const YamlNode& node, const ModelSpec& model, const Ground& ground) {
   node.allow_only({"engine", "precision", "gpus", "first_gpu", "replicate", "tensor", "context",
                    "pipeline", "stage_layers", "expert", "expert_tensor", "stacked_experts"});
   const Place place = read_place(node, ground);
@@ -41,18 +48,19 @@ std::unique_ptr<Parallelism> read_fsdp(const YamlNode& node, const ModelSpec& mo
     options.stacked_experts = flag->boolean();
     check_experts(node, "stacked_experts", true, model);
   }
-  return pinned_on_keys(node, [&] { return fsdp(model, options); });
+  return {pinned_on_keys(node, [&] { return fsdp(model, options); }),
+          facts_of(options, options.expert)};
 }
 
-std::unique_ptr<Parallelism> read_automodel(const YamlNode& node, const ModelSpec& model,
-                                            const Ground& ground) {
+EngineSide read_automodel(const YamlNode& node, const ModelSpec& model, const Ground& ground) {
   node.allow_only({"engine", "precision", "gpus", "first_gpu", "replicate", "tensor", "context",
                    "pipeline", "stage_layers", "expert"});
   const Place place = read_place(node, ground);
   AutomodelOptions options;
   read_degrees(node, model, place, options);
   options.expert = read_expert(node, model, place);
-  return pinned_on_keys(node, [&] { return automodel(model, options); });
+  return {pinned_on_keys(node, [&] { return automodel(model, options); }),
+          facts_of(options, options.expert)};
 }
 
 }  // namespace refit::detail

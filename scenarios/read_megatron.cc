@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <functional>
+
 #include <fmt/format.h>
 
 #include "models/megatron.h"
@@ -56,10 +59,18 @@ void read_stages(const YamlNode& node, const ModelSpec& model, MegatronOptions& 
   if (const auto text = node.find("hybrid_pattern")) options.hybrid_pattern = text->text();
 }
 
+// Stages that no sizes of the first and the last could say, the others being equal.
+bool writes_stages_out(const MegatronOptions& options) {
+  const std::vector<int>& sizes = options.stage_layers;
+  return !options.pipeline_layout.empty() ||
+         options.hybrid_pattern.find('|') != std::string::npos ||
+         (sizes.size() > 3 && std::adjacent_find(sizes.begin() + 1, sizes.end() - 1,
+                                                 std::not_equal_to<>()) != sizes.end() - 1);
+}
+
 }  // namespace
 
-std::unique_ptr<Parallelism> read_megatron(const YamlNode& node, const ModelSpec& model,
-                                           const Ground& ground) {
+EngineSide read_megatron(const YamlNode& node, const ModelSpec& model, const Ground& ground) {
   node.allow_only({"engine", "precision", "gpus", "first_gpu", "tensor", "context", "pipeline",
                    "expert", "expert_tensor", "order", "virtual_pipeline", "first_stage_layers",
                    "last_stage_layers", "account_for_embedding", "account_for_loss", "stage_layers",
@@ -91,7 +102,16 @@ std::unique_ptr<Parallelism> read_megatron(const YamlNode& node, const ModelSpec
   if (const auto padding = node.find("vocab_padding")) {
     options.vocab_divisible_by = read_vocab_padding(*padding, model);
   }
-  return pinned_on_keys(node, [&] { return megatron(model, options); });
+  SideFacts facts;
+  facts.tensor = options.tensor;
+  facts.context = options.context;
+  facts.expert = options.expert;
+  if (model.experts > 0) facts.expert_tensor = options.expert_tensor.value_or(options.tensor);
+  facts.virtual_pipeline = options.virtual_pipeline;
+  facts.written_pipeline = writes_stages_out(options);
+  facts.accounts_embedding = options.account_for_embedding;
+  facts.accounts_loss = options.account_for_loss;
+  return {pinned_on_keys(node, [&] { return megatron(model, options); }), facts};
 }
 
 }  // namespace refit::detail

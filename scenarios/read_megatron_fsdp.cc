@@ -4,8 +4,7 @@
 
 namespace refit::detail {
 
-std::unique_ptr<Parallelism> read_megatron_fsdp(const YamlNode& node, const ModelSpec& model,
-                                                const Ground& ground) {
+EngineSide read_megatron_fsdp(const YamlNode& node, const ModelSpec& model, const Ground& ground) {
   node.allow_only({"engine", "precision", "gpus", "first_gpu", "replicate", "tensor", "context",
                    "pipeline", "stage_layers", "expert", "expert_tensor", "vocab_padding",
                    "parameters", "bucket_elements"});
@@ -34,7 +33,11 @@ std::unique_ptr<Parallelism> read_megatron_fsdp(const YamlNode& node, const Mode
   }
   if (const auto elements = node.find("bucket_elements"))
     options.bucket_elements = elements->integer(1, std::int64_t{1} << 40);
-  return pinned_on_keys(node, [&] { return megatron_fsdp(model, options); });
+  SideFacts facts;
+  facts.tensor = options.tensor;
+  facts.context = options.context;
+  facts.expert = options.expert;
+  return {pinned_on_keys(node, [&] { return megatron_fsdp(model, options); }), facts};
 }
 
 }  // namespace refit::detail

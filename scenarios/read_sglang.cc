@@ -21,8 +21,7 @@ bool read_whole_dense(const YamlNode& node, int tensor) {
 
 }  // namespace
 
-std::unique_ptr<Parallelism> read_sglang(const YamlNode& node, const ModelSpec& model,
-                                         const Ground& ground) {
+EngineSide read_sglang(const YamlNode& node, const ModelSpec& model, const Ground& ground) {
   node.allow_only({"engine",       "precision",       "version",           "gpus",
                    "first_gpu",    "tensor",          "pipeline",          "pipeline_partition",
                    "engines",      "attention_data",  "attention_context", "dp_lm_head",
@@ -48,7 +47,11 @@ std::unique_ptr<Parallelism> read_sglang(const YamlNode& node, const ModelSpec& 
   options.experts = read_expert_placement(node, model);
   options.shared_experts = read_shared_experts(node, model);
   read_engine_words(node, options);
-  return pinned_on_keys(node, [&] { return sglang(model, options); });
+  SideFacts facts;
+  facts.tensor = options.tensor;
+  facts.expert = options.expert.value_or(1);
+  facts.redundant_experts = has_redundant_experts(options.experts);
+  return {pinned_on_keys(node, [&] { return sglang(model, options); }), facts};
 }
 
 }  // namespace refit::detail

@@ -4,8 +4,7 @@
 
 namespace refit::detail {
 
-std::unique_ptr<Parallelism> read_vllm(const YamlNode& node, const ModelSpec& model,
-                                       const Ground& ground) {
+EngineSide read_vllm(const YamlNode& node, const ModelSpec& model, const Ground& ground) {
   node.allow_only({"engine", "precision", "version", "gpus", "first_gpu", "tensor", "pipeline",
                    "pipeline_partition", "data", "prefill_context", "engines", "expert_parallel",
                    "expert_placement", "redundant_experts", "expert_slots", "all2all_backend",
@@ -32,7 +31,13 @@ std::unique_ptr<Parallelism> read_vllm(const YamlNode& node, const ModelSpec& mo
   options.experts = read_expert_placement(node, model);
   options.shared_experts = read_shared_experts(node, model);
   read_engine_words(node, options);
-  return pinned_on_keys(node, [&] { return vllm(model, options); });
+  SideFacts facts;
+  facts.tensor = options.tensor;
+  facts.data = options.data;
+  if (options.expert_parallel)
+    facts.expert = options.tensor * options.data * options.prefill_context;
+  facts.redundant_experts = has_redundant_experts(options.experts);
+  return {pinned_on_keys(node, [&] { return vllm(model, options); }), facts};
 }
 
 }  // namespace refit::detail

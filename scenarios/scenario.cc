@@ -89,7 +89,7 @@ NetworkModel read_model_of_network(const YamlNode& node, const std::string& scen
 void read_refit(const YamlNode& root, const std::string& path, Scenario& scenario) {
   const int gpus = scenario.cluster.gpus();
   if (const auto tensors = root.find("tensors")) {
-    for (const char* other : {"model", "training", "generation", "convert"}) {
+    for (const char* other : {"model", "training", "generation", "convert", "runtime"}) {
       if (const auto v = root.find(other)) {
         v->fail("a scenario has either `tensors`, or `model` with its two sides");
       }
@@ -104,21 +104,20 @@ void read_refit(const YamlNode& root, const std::string& path, Scenario& scenari
   const YamlNode generation_node = root.at("generation");
   // Both sides are looked at, so that all that is wrong can be said at once.
   std::vector<std::string> findings;
-  const auto read_side = [&](const YamlNode& node, int from) -> std::unique_ptr<Parallelism> {
+  const auto read_side = [&](const YamlNode& node, int from) -> detail::EngineSide {
     try {
       return detail::read_engine(node, *scenario.model, {from, gpus});
     } catch (const LayoutError& error) {
       findings.insert(findings.end(), error.findings().begin(), error.findings().end());
-      return nullptr;
+      return {};
     }
   };
-  const auto training = read_side(training_node, 0);
+  const detail::EngineSide training = read_side(training_node, 0);
   const auto place = detail::read_place(training_node, {0, gpus});
-  const int next_gpu = place.first.value + place.gpus;
-  const auto generation = read_side(generation_node, next_gpu);
+  const detail::EngineSide generation = read_side(generation_node, place.first.value + place.gpus);
   if (!findings.empty()) throw LayoutError(std::move(findings));
-  scenario.training = detail::read_facts(training_node, *scenario.model, *training, 0);
-  scenario.generation = detail::read_facts(generation_node, *scenario.model, *generation, next_gpu);
+  scenario.training = training.facts;
+  scenario.generation = generation.facts;
   scenario.edge = {detail::read_stored_form(training_node, *scenario.model),
                    detail::read_stored_form(generation_node, *scenario.model),
                    detail::read_convert(root)};
@@ -127,13 +126,14 @@ void read_refit(const YamlNode& root, const std::string& path, Scenario& scenari
       convert->fail("no tensor changes its precision between the two sides; leave this out");
     }
   }
-  scenario.refit = detail::refit_of(*scenario.model, *training, training_node, *generation,
-                                    generation_node, scenario.edge, gpus);
+  scenario.refit = detail::refit_of(*scenario.model, *training.layouts, training_node,
+                                    *generation.layouts, generation_node, scenario.edge, gpus);
 }
 
 Scenario read(const YamlNode& root, std::string text, const std::string& path) {
   root.allow_only({"scenario", "description", "assumptions", "cluster", "model", "training",
-                   "generation", "convert", "tensors", "plan", "network_model", "fault"});
+                   "generation", "convert", "tensors", "plan", "network_model", "fault",
+                   "runtime"});
   Scenario scenario{root.at("scenario").text(),
                     path,
                     std::move(text),
@@ -161,6 +161,7 @@ Scenario read(const YamlNode& root, std::string text, const std::string& path) {
   if (const auto v = root.find("network_model")) {
     scenario.network_model = read_model_of_network(*v, path);
   }
+  if (const auto v = root.find("runtime")) scenario.runtime = detail::read_runtime(*v);
   if (const auto v = root.find("fault")) scenario.fault = detail::read_fault(*v, scenario.cluster);
   read_refit(root, path, scenario);
   detail::check_buckets(root, scenario.plan, scenario.refit);

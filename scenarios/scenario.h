@@ -9,6 +9,7 @@
 #include "models/refit.h"
 #include "models/side_facts.h"
 #include "planner/plan.h"
+#include "scenarios/runtime_facts.h"
 #include "schedule/fault.h"
 #include "sim/network_model.h"
 #include "topology/cluster.h"
@@ -28,9 +29,10 @@ struct Scenario {
   std::optional<Policy> policy;  // the scenario's own, shown beside the built-in strategies
   PlanOptions plan;
   NetworkModel network_model;
-  std::optional<FaultSpec> fault;  // a loss to be predicted, or caused in a run
-  Edge edge = {};                  // how either side keeps the model
+  std::optional<FaultSpec> fault;                 // a loss to be predicted, or caused in a run
+  Edge edge = {};                                 // how either side keeps the model
   std::optional<SideFacts> training, generation;  // none if the tensors are written out
+  RuntimeFacts runtime = {};                      // what runtimes ask besides
 };
 
 // Errors name file, line, column, key, what is wrong and what would be right. Relative paths inside

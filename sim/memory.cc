@@ -3,180 +3,68 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <tuple>
 #include <utility>
+
+#include "sim/detail/memory_sweep.h"
 
 namespace refit {
 namespace {
 
-using Terms = std::array<double, kMemoryTerms>;
+constexpr std::size_t kHost = index_of(MemoryTerm::host_copies);
 
-std::size_t at(MemoryTerm term) { return static_cast<std::size_t>(term); }
-
-double sum(const Terms& terms) { return std::accumulate(terms.begin(), terms.end(), 0.0); }
-
-void add_shards(const Layout& layout, int element_bytes, MemoryTerm term, std::vector<Terms>& now) {
-  const std::vector<Rank> ranks = layout.mesh().ranks();
-  const std::vector<std::int64_t> elements = layout.elements_by_index();
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    now[ranks[i].index()][at(term)] += static_cast<double>(elements[i] * element_bytes);
+// The first of the ranks with the most bytes.
+template <class Bytes>
+Rank fullest(const std::vector<Rank>& ranks, const Bytes& bytes) {
+  return *std::max_element(ranks.begin(), ranks.end(),
+                           [&](Rank a, Rank b) { return bytes(a) < bytes(b); });
 }
 
-// Something begins or ends; at one moment ends come first.
-struct Event {
-  double time_s = 0;
-  bool begins = false;
-  std::size_t op = 0;
-};
-
-class Sweep {
- public:
-  Sweep(const Schedule& schedule, const Timeline& timeline, const MemoryOptions& options,
-        std::vector<Terms> now)
-      : schedule_(schedule),
-        timeline_(timeline),
-        options_(options),
-        now_(std::move(now)),
-        peak_(now_) {
-    in_flight_.assign(2 * now_.size() * static_cast<std::size_t>(std::max(1, schedule.lanes)), 0);
-    find_relays();
+// Ranks with equal weights, communicators and GPUs, by what they hold before anything moves. The
+// fullest is chosen later.
+std::vector<MemoryClass> classes_of(const std::vector<MemoryTerms>& start, const Cluster& cluster) {
+  std::map<std::pair<MemoryTerms, double>, std::size_t> found;
+  std::vector<MemoryClass> classes;
+  for (std::size_t r = 0; r < start.size(); ++r) {
+    const Rank rank(static_cast<std::int64_t>(r));
+    const double memory = cluster.group(rank).gpu_memory_bytes;
+    const auto [at, is_new] = found.emplace(std::pair(start[r], memory), classes.size());
+    if (is_new) classes.emplace_back().gpu_memory_bytes = memory;
+    classes[at->second].ranks.push_back(rank);
   }
+  return classes;
+}
 
-  std::vector<Terms> run() {
-    std::vector<Event> events;
-    for (std::size_t id = 0; id < schedule_.ops.size(); ++id) {
-      if (!moves_bytes(schedule_.ops[id])) continue;
-      events.push_back({timeline_[id].start_s, true, id});
-      events.push_back({timeline_[id].end_s, false, id});
-    }
-    std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-      return std::tuple(a.time_s, a.begins, a.op) < std::tuple(b.time_s, b.begins, b.op);
-    });
-    for (const Event& event : events) apply(event);
-    return std::move(peak_);
-  }
-
- private:
-  // How many ops still send what each op brought to a rank that does not want it.
-  void find_relays() {
-    uses_.assign(schedule_.ops.size(), 0);
-    for (const Op& op : schedule_.ops) {
-      if (!moves_bytes(op)) continue;
-      for (const OpId earlier : schedule_.after_of(op)) {
-        if (is_relay(schedule_.ops[earlier.index()])) ++uses_[earlier.index()];
-      }
-    }
-  }
-
-  bool is_relay(const Op& op) const {
-    if (op.kind != OpKind::transfer) return false;
-    const Cargo& cargo = schedule_.cargos[op.cargo.index()];
-    if (cargo.parcels.empty()) return false;
-    const Parcel& parcel = schedule_.parcels[cargo.parcels.front().index()];
-    return !std::binary_search(parcel.demanders.begin(), parcel.demanders.end(), op.dst);
-  }
-
-  void change(Rank rank, MemoryTerm term, double bytes) {
-    Terms& now = now_[rank.index()];
-    now[at(term)] += bytes;
-    if (bytes > 0 && sum(now) > sum(peak_[rank.index()])) peak_[rank.index()] = now;
-  }
-
-  // Packed copies of a lane's messages, no more than the slots hold.
-  void stage(Rank rank, const Op& op, bool sending, double bytes) {
-    const std::size_t slot =
-        2 * (rank.index() * static_cast<std::size_t>(schedule_.lanes) + op.lane) +
-        (sending ? 1 : 0);
-    const double before = std::min(in_flight_[slot], options_.staging_bytes);
-    in_flight_[slot] += bytes;
-    change(rank, MemoryTerm::staging, std::min(in_flight_[slot], options_.staging_bytes) - before);
-  }
-
-  void apply(const Event& event) {
-    const Op& op = schedule_.ops[event.op];
-    const double bytes = static_cast<double>(op.bytes) * (event.begins ? 1 : -1);
-    if (is_collective(op)) {
-      for (const Rank rank : schedule_.groups[op.group.index()].ranks)
-        change(rank, MemoryTerm::buckets, bytes);
-    } else {
-      stage(op.src, op, true, bytes);
-      stage(op.dst, op, false, bytes);
-      if (event.begins && is_relay(op)) change(op.dst, MemoryTerm::relayed, bytes);
-    }
-    if (event.begins) return;
-    for (const OpId earlier : schedule_.after_of(op)) {
-      const Op& brought = schedule_.ops[earlier.index()];
-      if (is_relay(brought) && --uses_[earlier.index()] == 0)
-        change(brought.dst, MemoryTerm::relayed, -static_cast<double>(brought.bytes));
-    }
-  }
-
-  const Schedule& schedule_;
-  const Timeline& timeline_;
-  const MemoryOptions& options_;
-  std::vector<Terms> now_, peak_;  // by rank
-  std::vector<double> in_flight_;  // by rank, lane, direction
-  std::vector<int> uses_;          // by op
-};
-
-void add_communicators(const Schedule& schedule, double bytes, std::vector<Terms>& now) {
-  std::set<std::pair<Rank, int>> used;
-  for (const Op& op : schedule.ops) {
-    if (op.kind == OpKind::transfer) {
-      used.emplace(op.src, op.lane);
-      used.emplace(op.dst, op.lane);
-    }
-  }
-  std::set<std::pair<std::int32_t, int>> groups;
-  for (const Op& op : schedule.ops) {
-    if (!is_collective(op) || !groups.emplace(op.group.value, op.lane).second) continue;
-    for (const Rank rank : schedule.groups[op.group.index()].ranks) used.emplace(rank, op.lane);
-  }
-  for (const auto& [rank, lane] : used) now[rank.index()][at(MemoryTerm::communicators)] += bytes;
+// Those with the highest peaks, in their old order. How many are gone.
+std::size_t keep_fullest(std::vector<MemoryClass>& classes, std::size_t most) {
+  if (classes.size() <= most) return 0;
+  std::vector<std::size_t> order(classes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return classes[a].peak.total() > classes[b].peak.total();
+  });
+  order.resize(most);
+  std::sort(order.begin(), order.end());
+  std::vector<MemoryClass> kept;
+  for (const std::size_t c : order) kept.push_back(std::move(classes[c]));
+  const std::size_t gone = classes.size() - most;
+  classes = std::move(kept);
+  return gone;
 }
 
 }  // namespace
 
-std::string_view to_string(MemoryTerm term) {
-  switch (term) {
-    case MemoryTerm::source_shards:
-      return "source shards";
-    case MemoryTerm::destination_shards:
-      return "destination shards";
-    case MemoryTerm::buckets:
-      return "buckets of collectives";
-    case MemoryTerm::relayed:
-      return "content handed on";
-    case MemoryTerm::staging:
-      return "staging";
-    case MemoryTerm::communicators:
-      return "communicators";
-  }
-  return "?";
-}
-
-double RankMemoryUse::total() const { return sum(bytes); }
-
-MemoryTerm RankMemoryUse::dominant() const {
-  return static_cast<MemoryTerm>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
-}
-
 MemoryUse memory_use(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
                      const Timeline& timeline, const MemoryOptions& options) {
-  std::vector<Terms> start(static_cast<std::size_t>(schedule.ranks), Terms{});
-  for (const TensorClass& c : refit.classes) {
-    add_shards(c.source, bytes_per_element(c.dtype), MemoryTerm::source_shards, start);
-    add_shards(c.destination, bytes_per_element(c.dtype), MemoryTerm::destination_shards, start);
-  }
-  add_communicators(schedule, options.communicator_bytes, start);
-
+  detail::MemorySweep sweep(schedule, cluster, timeline, options,
+                            detail::memory_at_start(schedule, refit, options));
+  sweep.run();
   MemoryUse use;
+  use.peak = sweep.peaks();
   double most = -1;
-  for (const Terms& terms : Sweep(schedule, timeline, options, std::move(start)).run()) {
-    const Rank rank(static_cast<std::int64_t>(use.peak.size()));
-    use.peak.push_back({terms});
-    const double total = sum(terms);
+  for (std::size_t r = 0; r < use.peak.size(); ++r) {
+    const Rank rank(static_cast<std::int64_t>(r));
+    const double total = use.peak[r].total();
     const double room = cluster.group(rank).gpu_memory_bytes;
     if (room > 0 && total > room && !use.first_over) use.first_over = rank;
     if (total <= most) continue;
@@ -184,6 +72,38 @@ MemoryUse memory_use(const Schedule& schedule, const Refit& refit, const Cluster
     use.largest = rank;
   }
   return use;
+}
+
+MemoryByClass memory_by_class(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
+                              const Timeline& timeline, const MemoryOptions& options,
+                              const MemoryBounds& bounds) {
+  const std::vector<MemoryTerms> start = detail::memory_at_start(schedule, refit, options);
+  const MemoryUse use = memory_use(schedule, refit, cluster, timeline, options);
+  MemoryByClass result;
+  const auto peak_of = [&](Rank rank) { return use.peak[rank.index()].total(); };
+  const auto host_of = [&](Rank rank) { return use.peak[rank.index()].bytes[kHost]; };
+  result.classes = classes_of(start, cluster);
+  for (MemoryClass& c : result.classes) {
+    c.fullest = fullest(c.ranks, peak_of);
+    c.peak = use.peak[c.fullest.index()];
+    c.peak.bytes[kHost] = host_of(fullest(c.ranks, host_of));
+  }
+  result.left_out = keep_fullest(result.classes, bounds.classes);
+
+  // Once more, for the curves of these few.
+  detail::MemorySweep sweep(schedule, cluster, timeline, options, start);
+  for (const MemoryClass& c : result.classes) {
+    sweep.trace(c.fullest, bounds.points);
+    sweep.trace(fullest(c.ranks, host_of), bounds.points);
+  }
+  sweep.run();
+  for (MemoryClass& c : result.classes) {
+    c.curve = sweep.curve(c.fullest);
+    const std::vector<MemoryTerms>& host = sweep.curve(fullest(c.ranks, host_of));
+    for (std::size_t i = 0; i < c.curve.size(); ++i) c.curve[i][kHost] = host[i][kHost];
+  }
+  result.step_s = sweep.makespan_s() / static_cast<double>(bounds.points);
+  return result;
 }
 
 }  // namespace refit

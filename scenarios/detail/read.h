@@ -13,6 +13,7 @@
 #include "models/refit.h"
 #include "models/side_facts.h"
 #include "planner/plan.h"
+#include "scenarios/runtime_facts.h"
 #include "schedule/fault.h"
 
 namespace refit::detail {
@@ -29,26 +30,25 @@ struct Ground {
   int gpus_in_cluster = 0;
 };
 
+// A side as its engine lays it out, and what rules of runtimes ask about it.
+struct EngineSide {
+  std::unique_ptr<Parallelism> layouts;
+  SideFacts facts;
+};
+
 // The `training` or `generation` part of a scenario.
-std::unique_ptr<Parallelism> read_engine(const YamlNode& node, const ModelSpec& model,
-                                         const Ground& ground);
+EngineSide read_engine(const YamlNode& node, const ModelSpec& model, const Ground& ground);
 
 // One reader per engine: the keys it knows, in the bounds that keep products small; whether degrees
-// divide is the engine's to say.
-std::unique_ptr<Parallelism> read_megatron(const YamlNode& node, const ModelSpec& model,
-                                           const Ground& ground);
-std::unique_ptr<Parallelism> read_vllm(const YamlNode& node, const ModelSpec& model,
-                                       const Ground& ground);
+// divide is the engine's to say. The facts that all engines have are read_engine's.
+EngineSide read_megatron(const YamlNode& node, const ModelSpec& model, const Ground& ground);
+EngineSide read_vllm(const YamlNode& node, const ModelSpec& model, const Ground& ground);
 
-std::unique_ptr<Parallelism> read_sglang(const YamlNode& node, const ModelSpec& model,
-                                         const Ground& ground);
+EngineSide read_sglang(const YamlNode& node, const ModelSpec& model, const Ground& ground);
 
-std::unique_ptr<Parallelism> read_fsdp(const YamlNode& node, const ModelSpec& model,
-                                       const Ground& ground);
-std::unique_ptr<Parallelism> read_automodel(const YamlNode& node, const ModelSpec& model,
-                                            const Ground& ground);
-std::unique_ptr<Parallelism> read_megatron_fsdp(const YamlNode& node, const ModelSpec& model,
-                                                const Ground& ground);
+EngineSide read_fsdp(const YamlNode& node, const ModelSpec& model, const Ground& ground);
+EngineSide read_automodel(const YamlNode& node, const ModelSpec& model, const Ground& ground);
+EngineSide read_megatron_fsdp(const YamlNode& node, const ModelSpec& model, const Ground& ground);
 
 // For them. `gpus` and `first_gpu`:
 Place read_place(const YamlNode& node, const Ground& ground);
@@ -90,9 +90,8 @@ std::optional<std::int64_t> read_vocab_padding(const YamlNode& node, const Model
 StoredForm read_stored_form(const YamlNode& side, const ModelSpec& model);
 std::optional<EdgeSide> read_convert(const YamlNode& scenario);
 
-// What rules of runtimes ask about a side.
-SideFacts read_facts(const YamlNode& node, const ModelSpec& model, const Parallelism& side,
-                     int next_gpu);
+// The `runtime` part.
+RuntimeFacts read_runtime(const YamlNode& node);
 
 // make_refit, with errors pinned on the key of the side that is wrong.
 Refit refit_of(const ModelSpec& model, const Parallelism& training, const YamlNode& training_node,

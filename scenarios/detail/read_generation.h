@@ -18,6 +18,11 @@ std::vector<int> read_partition(const YamlNode& node, const ModelSpec& model, in
 // `expert_placement`, `redundant_experts`, `expert_slots`.
 ExpertPlacement read_expert_placement(const YamlNode& node, const ModelSpec& model);
 
+// Whether copies of experts, or a live map of them, are asked for.
+inline bool has_redundant_experts(const ExpertPlacement& experts) {
+  return experts.redundant > 0 || !experts.maps.empty();
+}
+
 std::optional<SharedExperts> read_shared_experts(const YamlNode& node, const ModelSpec& model);
 
 // `version`, `all2all_backend`, `mxfp4_experts` of either options struct.

@@ -35,6 +35,12 @@ Lines sparse(Change change) {
   return lines(nemo_rl_sparse_findings(c));
 }
 template <class Change>
+Lines s3_sparse(Change change) {
+  NemoRlCase c = good();
+  change(c);
+  return lines(nemo_rl_s3_sparse_findings(c));
+}
+template <class Change>
 Lines nixl(Change change) {
   NemoRlCase c = good();
   change(c);
@@ -48,6 +54,7 @@ constexpr auto kAsIs = [](NemoRlCase&) {};
 TEST_CASE("nemo_rl: the good case of this file is good for all", "[checks][nemo_rl]") {
   CHECK(reshard(kAsIs) == Lines{});
   CHECK(sparse(kAsIs) == Lines{});
+  CHECK(s3_sparse([](NemoRlCase& c) { c.runtime.s3_bucket = "deltas"; }) == Lines{});
   CHECK(nixl(kAsIs) == Lines{});
 }
 
@@ -68,6 +75,24 @@ TEST_CASE("nemo_rl reshard: experts that move at run time are refused", "[checks
       reshard([](NemoRlCase& c) { c.generation.redundant_experts = true; }) ==
       Lines{"nemo_rl.nccl_reshard.eplb: policy.generation.vllm_kwargs.enable_eplb: experts move at "
             "run time, and the expert map is frozen at set-up; use false"});
+}
+
+TEST_CASE("nemo_rl reshard: a load balancer of experts is refused without copies, too",
+          "[checks][nemo_rl]") {
+  CHECK(
+      reshard([](NemoRlCase& c) { c.runtime.eplb = true; }) ==
+      Lines{"nemo_rl.nccl_reshard.eplb: policy.generation.vllm_kwargs.enable_eplb: experts move at "
+            "run time, and the expert map is frozen at set-up; use false"});
+}
+
+TEST_CASE("nemo_rl reshard and sparse: generation does not quantise by itself",
+          "[checks][nemo_rl]") {
+  const auto real_quant = [](NemoRlCase& c) { c.runtime.real_quant = true; };
+  CHECK(reshard(real_quant) == Lines{"nemo_rl.nccl_reshard.real_quant: "
+                                     "policy.generation.real_quant: is true; use false"});
+  CHECK(sparse(real_quant) ==
+        Lines{"nemo_rl.sparse.real_quant: policy.generation.real_quant: is true; use false"});
+  CHECK(nixl(real_quant) == Lines{});
 }
 
 TEST_CASE("nemo_rl reshard: training is Megatron", "[checks][nemo_rl]") {
@@ -126,6 +151,27 @@ TEST_CASE("nemo_rl reshard: blockwise FP8 is on both sides or on none", "[checks
         }) == Lines{});
 }
 
+TEST_CASE("nemo_rl reshard: FP8 of either kind in training asks for FP8 in generation",
+          "[checks][nemo_rl]") {
+  CHECK(reshard([](NemoRlCase& c) { c.training.precision = "mxfp8"; }) ==
+        Lines{"nemo_rl.nccl_reshard.fp8_generation: policy.generation.vllm_cfg.precision: training "
+              "holds FP8 and generation takes bf16; use fp8"});
+  // fp8 it is, of the wrong kind.
+  CHECK(reshard([](NemoRlCase& c) {
+          c.training.precision = "mxfp8";
+          c.generation.precision = "fp8_blockwise";
+        }) ==
+        Lines{"nemo_rl.nccl_reshard.fp8_param: policy.megatron_cfg.fp8_cfg.fp8_param: generation "
+              "takes blockwise FP8 and training holds mxfp8; use fp8_param: true with fp8_recipe: "
+              "blockwise"});
+  CHECK(reshard([](NemoRlCase& c) {
+          c.training.precision = "fp8_blockwise";
+          c.generation.precision = "mxfp8";
+        }) ==
+        Lines{"nemo_rl.nccl_reshard.mxfp8: policy.precision: the receiver quantises to MXFP8 from "
+              "BF16, and training holds fp8_blockwise; use bfloat16 and fp8_param: false"});
+}
+
 TEST_CASE("nemo_rl reshard: the receiver makes MXFP8 of BF16 only", "[checks][nemo_rl]") {
   CHECK(reshard([](NemoRlCase& c) { c.generation.precision = "mxfp8"; }) == Lines{});
   CHECK(reshard([](NemoRlCase& c) {
@@ -163,12 +209,12 @@ TEST_CASE("nemo_rl sparse: GPUs of its own, vLLM, Megatron, nothing quantised",
   CHECK(
       sparse([](NemoRlCase& c) { c.colocated = true; }) ==
       Lines{"nemo_rl.sparse.colocated: policy.generation.colocated.enabled: both sides are on the "
-            "same GPUs; use false"});
+            "same GPUs; use false, with GPUs of its own for generation"});
   CHECK(sparse([](NemoRlCase& c) { c.generation.engine = "sglang"; }) ==
         Lines{"nemo_rl.sparse.backend: policy.generation.backend: the engine is sglang; use vllm"});
   CHECK(sparse([](NemoRlCase& c) { c.training.engine = "fsdp"; }) ==
         Lines{"nemo_rl.sparse.training_engine: policy.megatron_cfg.enabled: the training engine is "
-              "fsdp; use true"});
+              "fsdp; use true, and policy.dtensor_cfg.enabled: false"});
   CHECK(
       sparse([](NemoRlCase& c) { c.generation.precision = "fp8_blockwise"; }) ==
       Lines{"nemo_rl.sparse.precision: policy.generation.vllm_cfg.precision: is fp8_blockwise, and "
@@ -188,9 +234,106 @@ TEST_CASE("nemo_rl nixl: every generation rank has a training rank of its number
               "ranks, one with one; use at least 17 training GPUs"});
   CHECK(nixl([](NemoRlCase& c) { c.colocated = true; }) ==
         Lines{"nemo_rl.nixl.colocated: policy.generation.colocated.enabled: both sides are on the "
-              "same GPUs; use false"});
+              "same GPUs; use false, with GPUs of its own for generation"});
   CHECK(nixl([](NemoRlCase& c) { c.generation.engine = "sglang"; }) ==
         Lines{"nemo_rl.nixl.backend: policy.generation.backend: the engine is sglang; use vllm"});
+}
+
+TEST_CASE("nemo_rl sparse: GRPO only", "[checks][nemo_rl]") {
+  CHECK(sparse([](NemoRlCase& c) { c.runtime.algorithm = "dapo"; }) ==
+        Lines{"nemo_rl.sparse.algorithm: algorithm: is dapo; use grpo"});
+  CHECK(nixl([](NemoRlCase& c) { c.runtime.algorithm = "dapo"; }) == Lines{});
+}
+
+TEST_CASE("nemo_rl sparse: no quantisation of its own", "[checks][nemo_rl]") {
+  CHECK(sparse([](NemoRlCase& c) { c.runtime.quant_cfg = true; }) ==
+        Lines{"nemo_rl.sparse.quant_cfg: policy.generation.quant_cfg: is set; leave it out"});
+}
+
+TEST_CASE("nemo_rl sparse: an object store needs a bucket", "[checks][nemo_rl]") {
+  CHECK(s3_sparse(kAsIs) ==
+        Lines{"nemo_rl.s3_sparse.bucket: policy.generation.refit_cfg.sparse.storage.s3_bucket: is "
+              "empty; name a bucket (runtime.s3_bucket)"});
+  // And all that the other transport of deltas needs.
+  CHECK(s3_sparse([](NemoRlCase& c) {
+          c.runtime.quant_cfg = true;
+          c.runtime.algorithm = "dapo";
+        }).size() == 3);
+}
+
+TEST_CASE("nemo_rl sparse and nixl: caches of encoders are not reset", "[checks][nemo_rl]") {
+  const auto reset = [](NemoRlCase& c) { c.runtime.reset_encoder_cache = true; };
+  CHECK(sparse(reset) ==
+        Lines{"nemo_rl.sparse.reset_encoder_cache: "
+              "policy.generation.vllm_cfg.reset_encoder_cache_after_weight_update: is true, which "
+              "this transport does not do; use false, or refit_transport: nccl_reshard"});
+  CHECK(nixl(reset).size() == 1);
+  CHECK(reshard(reset) == Lines{});
+}
+
+TEST_CASE("nemo_rl: a buffer for refits has bytes", "[checks][nemo_rl]") {
+  const auto none = [](NemoRlCase& c) { c.runtime.refit_buffer_bytes = 0; };
+  CHECK(reshard(none) == Lines{"nemo_rl.nccl_reshard.refit_buffer: policy.refit_buffer_size_gb: is "
+                               "0; use more, or leave it out"});
+  CHECK(sparse(none).size() == 1);
+  CHECK(nixl(none).size() == 1);
+  CHECK(reshard([](NemoRlCase& c) { c.runtime.refit_buffer_bytes = 1; }) == Lines{});
+}
+
+TEST_CASE("nemo_rl: the loss corrects for generation in FP8", "[checks][nemo_rl]") {
+  const auto uncorrected = [](NemoRlCase& c) { c.runtime.importance_sampling = false; };
+  CHECK(reshard(uncorrected) == Lines{});
+  CHECK(nixl([&](NemoRlCase& c) {
+          uncorrected(c);
+          c.generation.precision = "mxfp8";
+        }) ==
+        Lines{"nemo_rl.nixl.importance_sampling: loss_fn.use_importance_sampling_correction: is "
+              "false, and generation samples with weights in mxfp8; use true"});
+}
+
+TEST_CASE(
+    "nemo_rl: a KV cache in FP8 asks for weights in FP8, no DTensor, no asynchronous rollouts "
+    "and one stage",
+    "[checks][nemo_rl]") {
+  const auto taken = [](NemoRlCase& c) {
+    c.runtime.kv_cache = "fp8";
+    c.generation.precision = "mxfp8";
+    c.training.pipeline = 1;
+  };
+  const auto said = [&](auto change) {
+    return nixl([&](NemoRlCase& c) {
+      taken(c);
+      change(c);
+    });
+  };
+  const std::string subject = "policy.generation.vllm_cfg.kv_cache_dtype: is fp8, and ";
+  CHECK(said(kAsIs) == Lines{});
+  CHECK(reshard(taken) == Lines{});
+  CHECK(said([](NemoRlCase& c) { c.generation.precision = "bf16"; }) ==
+        Lines{"nemo_rl.nixl.kv_cache_precision: " + subject +
+              "generation holds weights in bf16; use vllm_cfg.precision: fp8, or auto"});
+  CHECK(said([](NemoRlCase& c) { c.training.engine = "automodel"; }) ==
+        Lines{"nemo_rl.nixl.kv_cache_training: " + subject +
+              "the training engine is automodel; use Megatron, or auto"});
+  CHECK(said([](NemoRlCase& c) { c.runtime.async_rollouts = true; }) ==
+        Lines{"nemo_rl.nixl.kv_cache_async: " + subject +
+              "rollouts are asynchronous; use synchronous ones, or auto"});
+  CHECK(said([](NemoRlCase& c) { c.training.pipeline = 2; }) ==
+        Lines{"nemo_rl.nixl.kv_cache_pipeline: " + subject +
+              "training has 2 stages; use pipeline_model_parallel_size: 1, or auto"});
+}
+
+TEST_CASE("nemo_rl sparse: no KV cache in FP8", "[checks][nemo_rl]") {
+  CHECK(
+      sparse([](NemoRlCase& c) {
+        c.runtime.kv_cache = "fp8";
+        c.generation.precision = "mxfp8";
+        c.training.pipeline = 1;
+      }) ==
+      Lines{"nemo_rl.sparse.precision: policy.generation.vllm_cfg.precision: is mxfp8, and deltas "
+            "are of unquantised weights; use bfloat16",
+            "nemo_rl.sparse.kv_cache: policy.generation.vllm_cfg.kv_cache_dtype: is fp8; use "
+            "auto"});
 }
 
 }  // namespace refit::test

@@ -39,8 +39,8 @@ std::string with(std::string text, const std::string& from, const std::string& t
 }  // namespace
 
 TEST_CASE("runtimes: their names are the command line's", "[checks][runtimes]") {
-  CHECK(runtime_names() ==
-        Lines{"nccl_m2n", "nemo_rl_reshard", "nemo_rl_sparse", "nemo_rl_nixl", "vllm_loader"});
+  CHECK(runtime_names() == Lines{"nccl_m2n", "nemo_rl_reshard", "nemo_rl_sparse",
+                                 "nemo_rl_s3_sparse", "nemo_rl_nixl", "vllm_loader"});
 }
 
 TEST_CASE("runtimes: what NeMo RL looks at is read from the scenario", "[checks][runtimes]") {
@@ -65,7 +65,29 @@ TEST_CASE("runtimes: what NeMo RL looks at is read from the scenario", "[checks]
 TEST_CASE("runtimes: engines on the same GPUs are colocated", "[checks][runtimes]") {
   CHECK(of("nemo_rl_nixl", with(kModel, "vllm, gpus: 8", "vllm, first_gpu: 0, gpus: 8")) ==
         Lines{"nemo_rl.nixl.colocated: policy.generation.colocated.enabled: both sides are on the "
-              "same GPUs; use false"});
+              "same GPUs; use false, with GPUs of its own for generation"});
+}
+
+TEST_CASE("runtimes: what no layout shows is said under `runtime`", "[checks][runtimes]") {
+  CHECK(of("nemo_rl_s3_sparse", std::string(kModel) + "runtime: {s3_bucket: deltas}\n") == Lines{});
+  const Lines all =
+      of("nemo_rl_reshard", std::string(kModel) +
+                                "runtime: {eplb: true, real_quant: true, refit_buffer: "
+                                "0 GB, kv_cache: fp8, async_rollouts: true}\n");
+  // The KV cache twice: weights in BF16, asynchronous rollouts.
+  REQUIRE(all.size() == 5);
+}
+
+TEST_CASE("runtimes: stages are written out where first and last sizes could not say them",
+          "[checks][runtimes]") {
+  // 48 layers.
+  const auto staged = [](const std::string& keys) {
+    return of("nemo_rl_reshard", with(kModel, "expert: 4", "pipeline: 4, expert: 2, " + keys));
+  };
+  CHECK(staged("stage_layers: [10, 13, 13, 12]") == Lines{});
+  const Lines uneven = staged("stage_layers: [12, 13, 11, 12]");
+  REQUIRE(uneven.size() == 1);
+  CHECK(uneven.front().starts_with("nemo_rl.nccl_reshard.pipeline_layout: "));
 }
 
 TEST_CASE("runtimes: Megatron cuts experts like everything else if nothing is said",

@@ -101,7 +101,8 @@ TEST_CASE("check refuses a runtime that it does not know, or can't ask", "[cli][
   CHECK(unknown.out.empty());
   CHECK(unknown.err ==
         "refit: --runtime: nemo_rl_reshrd not in "
-        "{nccl_m2n,nemo_rl_reshard,nemo_rl_sparse,nemo_rl_nixl,vllm_loader}; see refit --help\n");
+        "{nccl_m2n,nemo_rl_reshard,nemo_rl_sparse,nemo_rl_s3_sparse,nemo_rl_nixl,vllm_loader}; see "
+        "refit --help\n");
   const Outcome no_engines = check(kScenario, {"--runtime", "nemo_rl_nixl"});
   CHECK(no_engines.code == 2);
   CHECK(no_engines.err ==

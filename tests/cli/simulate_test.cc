@@ -75,6 +75,29 @@ TEST_CASE("equal questions give equal bytes", "[cli][simulate]") {
   CHECK(text_of(folder / "x.txt") == printed.out);
 }
 
+TEST_CASE("memory by ranks is shown if it is asked for", "[cli][simulate]") {
+  const Folder folder;
+  const std::string file = folder.write("four.yaml", kScenario);
+  const nlohmann::json without = simulated({file, "--strategy", "direct"});
+  CHECK_FALSE(without.at("strategies")[0].at("memory").contains("by_class"));
+
+  const nlohmann::json document = simulated({file, "--strategy", "direct", "--memory"});
+  const nlohmann::json& row = document.at("strategies")[0];
+  const nlohmann::json& memory = row.at("memory").at("by_class");
+  CHECK(memory.at("step_s").get<double>() * 32 == Approx(row.at("predicted_s").get<double>()));
+  double most = 0;
+  for (const nlohmann::json& c : memory.at("classes")) {
+    most = std::max(most, c.at("peak_bytes").get<double>());
+    CHECK(c.at("curve").begin()->size() == 32);
+  }
+  CHECK(most == row.at("memory").at("peak_bytes"));
+
+  const Outcome table = refit_program({"simulate", file, "--strategy", "direct", "--memory"});
+  REQUIRE(table.code == 0);
+  CHECK(table.out.find("\nmemory of direct, by ranks that hold as much\nranks") !=
+        std::string::npos);
+}
+
 TEST_CASE("both solvers predict the same", "[cli][simulate]") {
   const Folder folder;
   const std::string scenario = folder.write("four.yaml", kScenario);

@@ -74,6 +74,41 @@ TEST_CASE("the fullest GPU is a member of each row", "[report][json]") {
   CHECK_FALSE(parse_strategy_result(to_json_text(row)).memory_over);
 }
 
+TEST_CASE("classes of memory are members if they were asked for, and read back", "[report][json]") {
+  StrategyResult row = sample_row("direct", 4);
+  CHECK_FALSE(nlohmann::json::parse(to_json_text(row)).at("memory").contains("by_class"));
+  CHECK_FALSE(parse_strategy_result(to_json_text(row)).memory_by_class);
+
+  // {source shards, …, staging, communicators, host copies}
+  row.memory_by_class = {0.5,
+                         {{{Rank(0), Rank(1), Rank(4)},
+                           Rank(1),
+                           {{8, 0, 0, 0, 3.5, 0, 7}, 0.25},
+                           80e9,
+                           {{8, 0, 0, 0, 3.5, 0, 7}, {8, 0, 0, 0, 0, 0, 0}}}},
+                         2};
+  const nlohmann::json memory =
+      nlohmann::json::parse(to_json_text(row)).at("memory").at("by_class");
+  CHECK(memory.at("step_s") == 0.5);
+  CHECK(memory.at("left_out") == 2);
+  REQUIRE(memory.at("classes").size() == 1);
+  CHECK(memory["classes"][0] ==
+        nlohmann::json::parse(R"({"ranks": [[0, 1], [4, 4]], "fullest": 1, "peak_bytes": 11.5,
+          "peak_s": 0.25, "dominant": "source shards", "gpu_bytes": 80000000000,
+          "bytes": {"source shards": 8, "staging": 3.5, "host copies": 7},
+          "curve": {"source shards": [8, 8], "staging": [3.5, 0], "host copies": [7, 0]}})"));
+
+  const StrategyResult back = parse_strategy_result(to_json_text(row));
+  REQUIRE(back.memory_by_class);
+  const MemoryClass& c = back.memory_by_class->classes.at(0);
+  CHECK(back.memory_by_class->left_out == 2);
+  CHECK(c.ranks == row.memory_by_class->classes[0].ranks);
+  CHECK(c.fullest == Rank(1));
+  CHECK(c.peak.bytes == row.memory_by_class->classes[0].peak.bytes);
+  CHECK(c.peak.when_s == 0.25);
+  CHECK(c.curve == row.memory_by_class->classes[0].curve);
+}
+
 TEST_CASE("whole numbers are printed whole, others to the last bit", "[report][json]") {
   const std::string text = simulation_json(sample_report());
   CHECK(text.find("\"network_bytes\": 40000000000,") != std::string::npos);

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <fmt/format.h>
+
 #include "tests/report/sample.h"
 
 namespace refit {
@@ -78,6 +80,36 @@ TEST_CASE("the fullest GPU of each strategy has a line", "[report][summary]") {
   CHECK(has(simulation_summary(report),
             "\nmemory      direct: rank 5 holds 70.00 GB of 64.00 GB at its peak, 60.00 GB of it "
             "staging; rank 3 is the first that has too little\n"));
+}
+
+TEST_CASE("memory by ranks has a row per class and a column per term that there is",
+          "[report][summary]") {
+  SimulationReport report = sample_report();
+  CHECK_FALSE(has(simulation_summary(report), "by ranks"));
+  MemoryClass sources, destinations;
+  sources.ranks = {Rank(0), Rank(1), Rank(2), Rank(5), Rank(7), Rank(9), Rank(11)};
+  sources.fullest = Rank(5);
+  sources.peak = {{8e9, 0, 0, 0, 1e9, 0, 2e9}, 0.25};
+  sources.gpu_memory_bytes = 90e9;
+  destinations.ranks = {Rank(16)};
+  destinations.fullest = Rank(16);
+  destinations.peak = {{0, 4e9, 0, 0, 0, 0, 0}, 0};
+  report.strategies[0].memory_by_class = {0.1, {sources, destinations}, 3};
+  const std::string text = simulation_summary(report);
+  CAPTURE(text);
+  const std::string lines[] = {
+      "memory of direct, by ranks that hold as much",
+      "ranks         count  fullest     peak  of its GPU       when  "
+      "dominant            source shards  destination shards  staging  host copies",
+      "------------  -----  -------  -------  ----------  ---------  "
+      "------------------  -------------  ------------------  -------  -----------",
+      "0-2, 5, 7, …      7        5  9.00 GB      10.0 %  250.00 ms  "
+      "source shards             8.00 GB                      1.00 GB      2.00 GB",
+      "16                1       16  4.00 GB                    0 s  "
+      "destination shards                            4.00 GB",
+      "and 3 classes of ranks with lower peaks",
+  };
+  CHECK(has(text, fmt::format("\n{}\n", fmt::join(lines, "\n"))));
 }
 
 TEST_CASE("a bound of zero gives no ratio", "[report][summary]") {

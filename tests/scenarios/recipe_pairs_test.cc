@@ -1,28 +1,33 @@
 // Every model of the catalog in every pair of layouts that NeMo RL's example recipes have: planned
-// by every strategy and proved, and where the ranks are few also run on real memory.
+// and proved at its own size, and run on real memory with dims as short as the cuts allow
+// (tests/support/short_dims.h): not a byte may be wrong.
 #include <catch2/catch.hpp>
 
 #include <cctype>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "executor/execute.h"
 #include "models/import/hf_config.h"
-#include "models/select_rows.h"
 #include "scenarios/layout_error.h"
-#include "scenarios/scale.h"
 #include "scenarios/scenario.h"
 #include "schedule/verify.h"
 #include "tests/support/recipe_layouts.h"
+#include "tests/support/short_dims.h"
 
 namespace refit::test {
 namespace {
 
 const char* const kStrategies[] = {"direct", "reshard", "hybrid", "gather_broadcast", "optimal"};
+
+// Chunks of what is run. As many threads as ranks take their time for every message; two chunks
+// still follow each other through relays.
+constexpr int kFewChunks = 2, kOneChunk = 1;
 
 struct Counts {
   int pairs = 0, legal = 0, skipped = 0, plans = 0, runs = 0;
@@ -67,30 +72,33 @@ std::optional<Scenario> legal_scenario(const RecipeLayouts& recipe, const ModelS
   }
 }
 
-// Layers of a class are alike: one is as good as ninety for a run, and fits a small machine.
-Scenario in_small(Scenario scenario) {
-  const IntervalSet first = Interval{0, 1};
-  for (TensorClass& c : scenario.refit.classes) {
-    c.members.resize(1);
-    c.source = select_rows(c.source, 0, first);
-    c.destination = select_rows(c.destination, 0, first);
-    c.checkpoint_tensors = 1;
-  }
-  return scaled(scenario, 1.0 / 100000);
+// What is run: all classes, ranks and cuts, in few bytes. Several buckets stay several.
+Scenario in_small(Scenario scenario, int chunks) {
+  const std::int64_t bytes = scenario.refit.unique_bytes();
+  scenario.refit = with_short_dims(std::move(scenario.refit));
+  const std::int64_t buckets = bytes / scenario.plan.bucket_bytes + 1;
+  scenario.plan.bucket_bytes = scenario.refit.unique_bytes() / buckets + 1;
+  scenario.plan.chunks = chunks;
+  return scenario;
 }
 
-void prove(const Scenario& s, const char* strategy, Counts& counts) {
-  CAPTURE(strategy);
+Schedule proved_plan(const Scenario& s, const char* strategy) {
   const Schedule schedule = plan(s.refit, s.cluster, named_policy(strategy), s.plan);
   const Diagnostics findings = verify(schedule, s.refit);
   INFO((findings.empty() ? "" : findings.front().where + ": " + findings.front().message));
   REQUIRE(findings.empty());
+  return schedule;
+}
+
+void prove(const Scenario& s, const char* strategy, Counts& counts) {
+  CAPTURE(strategy);
+  proved_plan(s, strategy);
   ++counts.plans;
 }
 
 void run(const Scenario& s, const char* strategy, Counts& counts) {
   CAPTURE(strategy);
-  const Schedule schedule = plan(s.refit, s.cluster, named_policy(strategy), s.plan);
+  const Schedule schedule = proved_plan(s, strategy);
   ExecuteOptions once;
   once.iterations = 1;
   once.warmup = 0;
@@ -104,107 +112,89 @@ std::vector<ModelSpec> all_models() {
   return models;
 }
 
-const ModelSpec& named(const std::vector<ModelSpec>& models, const std::string& name) {
-  for (const ModelSpec& model : models) {
-    if (model.name == name) return model;
-  }
-  FAIL("the catalog has no " << name);
-  return models.front();
-}
-
 struct Size {
   int least_ranks, most_ranks;
 };
 
+// Calls each(recipe, model, scenario, counts) for what is legal, and says how much that was.
 template <class Each>
-Counts each_pair(const Size& size, const Each& each) {
+Counts each_legal(const Size& size, const Each& each) {
+  const std::vector<ModelSpec> models = all_models();
   Counts counts;
   for (const RecipeLayouts& recipe : recipe_layouts()) {
     if (recipe.ranks() < size.least_ranks || recipe.ranks() > size.most_ranks) continue;
     ++counts.pairs;
     CAPTURE(recipe.name());
-    each(recipe, counts);
+    for (const ModelSpec& model : models) {
+      CAPTURE(model.name);
+      if (const auto scenario = legal_scenario(recipe, model, counts))
+        each(recipe, model, *scenario, counts);
+    }
   }
   WARN(counts.text());
+  REQUIRE(counts.pairs > 0);
+  REQUIRE(counts.legal + counts.skipped == counts.pairs * static_cast<int>(models.size()));
   return counts;
 }
 
 }  // namespace
 
-TEST_CASE("recipes of up to 16 ranks: every model is planned, proved and run without a wrong byte",
+// Every legal model of every pair is proved at its own size and run in few bytes; what is fewer
+// where the ranks are more is strategies.
+
+TEST_CASE("recipes of up to 16 ranks: every model by every strategy, without a wrong byte",
           "[scenarios][recipes]") {
-  const std::vector<ModelSpec> models = all_models();
-  const Counts counts = each_pair({1, 16}, [&](const RecipeLayouts& recipe, Counts& c) {
-    for (const ModelSpec& model : models) {
-      CAPTURE(model.name);
-      const auto scenario = legal_scenario(recipe, model, c);
-      if (!scenario) continue;
-      for (const char* strategy : kStrategies) prove(*scenario, strategy, c);
-      const Scenario small = in_small(*scenario);
-      for (const char* strategy : {"reshard", "optimal"}) run(small, strategy, c);
-    }
-  });
-  REQUIRE(counts.legal + counts.skipped == counts.pairs * static_cast<int>(models.size()));
+  const Counts counts = each_legal(
+      {1, 16}, [&](const RecipeLayouts&, const ModelSpec&, const Scenario& scenario, Counts& c) {
+        const Scenario small = in_small(scenario, scenario.plan.chunks);
+        for (const char* strategy : kStrategies) {
+          prove(scenario, strategy, c);
+          run(small, strategy, c);
+        }
+      });
+  REQUIRE(counts.plans == 5 * counts.legal);
+  REQUIRE(counts.runs == 5 * counts.legal);
+  REQUIRE(counts.models.size() == catalog_models().size());
+}
+
+TEST_CASE("recipes of 17 to 64 ranks: every model by every strategy, and run by two of them",
+          "[scenarios][recipes]") {
+  const Counts counts = each_legal(
+      {17, 64}, [&](const RecipeLayouts&, const ModelSpec&, const Scenario& scenario, Counts& c) {
+        for (const char* strategy : kStrategies) prove(scenario, strategy, c);
+        const Scenario small = in_small(scenario, kFewChunks);
+        for (const char* strategy : {"reshard", "optimal"}) run(small, strategy, c);
+      });
   REQUIRE(counts.plans == 5 * counts.legal);
   REQUIRE(counts.runs == 2 * counts.legal);
-  REQUIRE(counts.models.size() == models.size());
+  REQUIRE(counts.models.size() == catalog_models().size());
 }
 
-TEST_CASE("recipes of 17 to 64 ranks: every model is planned and proved", "[scenarios][recipes]") {
-  const std::vector<ModelSpec> models = all_models();
-  const Counts counts = each_pair({17, 64}, [&](const RecipeLayouts& recipe, Counts& c) {
-    for (const ModelSpec& model : models) {
-      CAPTURE(model.name);
-      const auto scenario = legal_scenario(recipe, model, c);
-      if (!scenario) continue;
-      for (const char* strategy : kStrategies) prove(*scenario, strategy, c);
-    }
-  });
-  REQUIRE(counts.legal + counts.skipped == counts.pairs * static_cast<int>(models.size()));
-  REQUIRE(counts.plans == 5 * counts.legal);
-  REQUIRE(counts.models.size() == models.size());
-}
-
-// Seconds each by optimal, so only the recipe's own model takes it.
-TEST_CASE("recipes of 65 to 128 ranks: every model is planned and proved", "[scenarios][recipes]") {
-  const std::vector<ModelSpec> models = all_models();
-  const Counts counts = each_pair({65, 128}, [&](const RecipeLayouts& recipe, Counts& c) {
-    int own = 0;
-    for (const ModelSpec& model : models) {
-      CAPTURE(model.name);
-      const auto scenario = legal_scenario(recipe, model, c);
-      if (!scenario) continue;
-      for (const char* strategy : kStrategies) {
-        const bool is_own = model.name == recipe.model;
-        if (strategy == std::string("optimal") && !is_own) continue;
-        prove(*scenario, strategy, c);
-        own += is_own ? 1 : 0;
-      }
-    }
-    REQUIRE(own == 5);
-  });
-  REQUIRE(counts.pairs > 0);
-  REQUIRE(counts.legal + counts.skipped == counts.pairs * static_cast<int>(models.size()));
+// Seconds each by optimal, so that only the recipe's own model is planned by it, and run.
+TEST_CASE("recipes of 65 to 128 ranks: every model is proved and run", "[scenarios][recipes]") {
+  const Counts counts =
+      each_legal({65, 128}, [&](const RecipeLayouts& recipe, const ModelSpec& model,
+                                const Scenario& scenario, Counts& c) {
+        const bool own = model.name == recipe.model;
+        for (const char* strategy : kStrategies) {
+          if (own || strategy != std::string("optimal")) prove(scenario, strategy, c);
+        }
+        run(in_small(scenario, kFewChunks), own ? "optimal" : "reshard", c);
+      });
   REQUIRE(counts.plans == 4 * counts.legal + counts.pairs);
+  REQUIRE(counts.runs == counts.legal);
 }
 
-TEST_CASE("recipes of more than 128 ranks: their own family is planned and proved",
-          "[scenarios][recipes]") {
-  const std::vector<ModelSpec> models = all_models();
-  const Counts counts = each_pair({129, 1 << 20}, [&](const RecipeLayouts& recipe, Counts& c) {
-    const ModelSpec& own = named(models, recipe.model);
-    for (const ModelSpec& model : models) {
-      if (model.architecture != own.architecture) continue;
-      CAPTURE(model.name);
-      const auto scenario = legal_scenario(recipe, model, c);
-      if (!scenario) continue;
-      prove(*scenario, "direct", c);
-      if (&model == &own) prove(*scenario, "optimal", c);
-    }
-  });
-  REQUIRE(counts.pairs > 0);
-  // Every recipe's own model was planned twice.
-  REQUIRE(counts.plans == counts.legal + counts.pairs);
+TEST_CASE("recipes of more than 128 ranks: every model is proved and run", "[scenarios][recipes]") {
+  const Counts counts =
+      each_legal({129, 1 << 20}, [&](const RecipeLayouts& recipe, const ModelSpec& model,
+                                     const Scenario& scenario, Counts& c) {
+        const bool own = model.name == recipe.model;
+        prove(scenario, own ? "optimal" : "direct", c);
+        run(in_small(scenario, kOneChunk), own ? "optimal" : "reshard", c);
+      });
+  REQUIRE(counts.plans == counts.legal);
+  REQUIRE(counts.runs == counts.legal);
 }
 
 }  // namespace refit::test

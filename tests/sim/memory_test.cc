@@ -10,7 +10,16 @@ using namespace refit::test;
 
 namespace {
 
-std::size_t at(MemoryTerm term) { return static_cast<std::size_t>(term); }
+std::size_t at(MemoryTerm term) { return index_of(term); }
+
+// Three lone GPUs in each of two sites.
+Cluster two_sites() {
+  NodeGroupSpec here = lone_gpus(3).spec().groups.front();
+  NodeGroupSpec there = here;
+  there.name = "there";
+  there.site = 1;
+  return Cluster({{here, there}, {{}, {}}, {"here", "there"}, {{0, 1, 1e9, 0}}});
+}
 
 // Nothing but what a test puts in.
 constexpr MemoryOptions kBare{.staging_bytes = 0, .communicator_bytes = 0};
@@ -54,8 +63,12 @@ class Moves {
     return push(op, {}, after);
   }
 
-  MemoryUse use(const MemoryOptions& options) const {
-    return memory_use(plan_, make_refit(kTwoToFour), lone_gpus(6), timeline_, options);
+  MemoryUse use(const MemoryOptions& options, const Cluster& cluster = lone_gpus(6)) const {
+    return memory_use(plan_, make_refit(kTwoToFour), cluster, timeline_, options);
+  }
+  MemoryByClass by_class(const MemoryBounds& bounds, const MemoryOptions& options = kBare,
+                         const Cluster& cluster = lone_gpus(6)) const {
+    return memory_by_class(plan_, make_refit(kTwoToFour), cluster, timeline_, options, bounds);
   }
   double most(int rank, MemoryTerm term, const MemoryOptions& options = kBare) const {
     return use(options).peak[static_cast<std::size_t>(rank)].bytes[at(term)];
@@ -195,6 +208,117 @@ TEST_CASE("memory: each lane that a rank uses is a communicator", "[sim][memory]
   CHECK(moves.most(1, MemoryTerm::communicators, options) == 1000);  // by the gather
   CHECK(moves.most(3, MemoryTerm::communicators, options) == 1000);
   CHECK(moves.most(4, MemoryTerm::communicators, options) == 0);
+}
+
+TEST_CASE("memory: the moment of the peak is known", "[sim][memory]") {
+  Moves moves(1, 2);
+  moves.gather(ranks(0, 2), 800, {1, 2});
+  moves.gather(ranks(0, 2), 900, {3, 4});
+  moves.gather(ranks(0, 2), 900, {5, 6});
+  const MemoryUse use = moves.use(kBare);
+  CHECK(use.peak[0].when_s == 3);  // of equals the first
+  CHECK(use.peak[2].when_s == 0);
+}
+
+TEST_CASE("memory: what crosses a border is in host memory, too, at both ends", "[sim][memory]") {
+  const auto host = [](const MemoryUse& use, std::size_t rank) {
+    return use.peak[rank].bytes[at(MemoryTerm::host_copies)];
+  };
+  Moves moves(1, 2);
+  moves.add(0, 2, 100, {0, 1});   // at home
+  moves.add(0, 3, 70, {0.5, 2});  // to the other site
+  moves.add(0, 4, 40, {1.5, 3});
+  const MemoryUse use = moves.use({1000, 0}, two_sites());
+  CHECK(host(use, 0) == 110);
+  CHECK(host(use, 2) == 0);
+  CHECK(host(use, 3) == 70);
+  // It is not on the GPU: the shard of 4, and at most 100 + 70 packed.
+  CHECK(use.peak[0].total() == 174);
+  CHECK(use.peak[0].dominant() == MemoryTerm::staging);
+  // The slots bound it; in one site there is none.
+  CHECK(host(moves.use({80, 0}, two_sites()), 0) == 80);
+  CHECK(host(moves.use({1000, 0}), 0) == 0);
+
+  // A collective over both sites: in and out on each of its ranks.
+  Moves gather(1, 2);
+  gather.gather(ranks(2, 5), 100, {0, 1});
+  CHECK(host(gather.use({1000, 0}, two_sites()), 2) == 200);
+  CHECK(host(gather.use({1000, 0}, two_sites()), 1) == 0);
+}
+
+TEST_CASE("memory: ranks with equal weights are one class, and the fullest shows its curve",
+          "[sim][memory]") {
+  // Ranks 0 and 1 hold 4 bytes each, 2 to 5 hold 2 each. Rank 1 gathers with rank 2.
+  Moves moves(1, 2);
+  moves.gather(ranks(1, 3), 10, {2, 4});
+  moves.gather(ranks(1, 3), 20, {6.5, 7});
+  moves.gather(ranks(1, 2), 1, {7.5, 8});
+  const MemoryByClass memory = moves.by_class({.classes = 16, .points = 4});
+  CHECK(memory.step_s == 2);
+  CHECK(memory.left_out == 0);
+  REQUIRE(memory.classes.size() == 2);
+  const MemoryClass& sources = memory.classes[0];
+  CHECK(sources.ranks == ranks(0, 2));
+  CHECK(sources.fullest == Rank(1));
+  CHECK(sources.peak.total() == 24);
+  CHECK(sources.peak.when_s == 6.5);
+  CHECK(sources.gpu_memory_bytes == 80e9);
+  // Parts: 0-2 s nothing; 2-4 the first gather; 4-6 begins as it ends; 6-8 the second one.
+  std::vector<double> buckets;
+  for (const MemoryTerms& terms : sources.curve) {
+    CHECK(terms[at(MemoryTerm::source_shards)] == 4);
+    buckets.push_back(terms[at(MemoryTerm::buckets)]);
+  }
+  CHECK(buckets == std::vector<double>{0, 10, 10, 20});
+  CHECK(memory.classes[1].ranks == ranks(2, 6));
+  CHECK(memory.classes[1].fullest == Rank(2));
+}
+
+TEST_CASE("memory: a curve keeps a moment that is shorter than its parts, and ends as things are",
+          "[sim][memory]") {
+  Moves moves(1, 2);
+  moves.gather(ranks(1, 3), 10, {0.5, 0.6});
+  moves.add(0, 2, 3, {7, 8});
+  const MemoryByClass memory = moves.by_class({.classes = 16, .points = 4});
+  const MemoryClass& destinations = memory.classes[1];
+  REQUIRE(destinations.curve.size() == 4);
+  CHECK(gpu_bytes(destinations.curve[0]) == 12);
+  CHECK(gpu_bytes(destinations.curve[1]) == 2);
+  CHECK(gpu_bytes(destinations.curve[3]) == 2);
+}
+
+TEST_CASE("memory: a class has the host copies of the rank that has most", "[sim][memory]") {
+  Moves moves(1, 2);
+  moves.add(0, 2, 900, {0, 4});  // at home: rank 0 has the fullest GPU
+  moves.add(1, 3, 100, {2, 4});  // to the other site
+  const MemoryByClass memory = moves.by_class({16, 2}, {1000, 0}, two_sites());
+  const MemoryClass& sources = memory.classes[0];
+  CHECK(sources.ranks == ranks(0, 2));
+  CHECK(sources.fullest == Rank(0));
+  CHECK(sources.peak.total() == 904);
+  CHECK(sources.peak.bytes[at(MemoryTerm::host_copies)] == 100);
+  CHECK(sources.curve[0][at(MemoryTerm::host_copies)] == 0);
+  CHECK(sources.curve[1][at(MemoryTerm::host_copies)] == 100);
+}
+
+TEST_CASE("memory: of many classes those with the highest peaks stay", "[sim][memory]") {
+  // A communicator more makes a class of its own: rank 0 with 4, rank 1 with 5, ranks 2 and 3 with
+  // 3, ranks 4 and 5 with 2.
+  Moves moves(1, 2);
+  moves.add(1, 2, 0, {0, 1});
+  moves.add(1, 3, 0, {1, 2});
+  const MemoryByClass memory = moves.by_class({.classes = 2, .points = 1}, {0, 1});
+  CHECK(memory.left_out == 2);
+  REQUIRE(memory.classes.size() == 2);
+  CHECK(memory.classes[0].ranks == ranks(0, 1));
+  CHECK(memory.classes[1].ranks == ranks(1, 2));
+}
+
+TEST_CASE("memory: a plan without ops has a curve of shards", "[sim][memory]") {
+  const MemoryByClass memory = Moves(1, 2).by_class({.classes = 16, .points = 2});
+  CHECK(memory.step_s == 0);
+  REQUIRE(memory.classes.size() == 2);
+  CHECK(gpu_bytes(memory.classes[0].curve[1]) == 4);
 }
 
 TEST_CASE("memory: the first rank that exceeds its GPU is named", "[sim][memory]") {
