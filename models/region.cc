@@ -85,19 +85,19 @@ bool contains(const Region& outer, const Region& inner) {
   return true;
 }
 
+std::size_t sliced_dim(const Region& region, int parts) {
+  std::size_t longest = 0;
+  for (std::size_t d = 0; d < region.size(); ++d) {
+    if (region[d].size() % parts == 0) return d;
+    if (region[d].size() > region[longest].size()) longest = d;
+  }
+  return longest;
+}
+
 std::optional<Region> slice(const Region& region, int part, int parts) {
   REFIT_CHECK(0 <= part && part < parts);
   if (parts == 1) return region;
-  std::size_t dim = 0;
-  for (std::size_t d = 1; d < region.size(); ++d) {
-    if (region[d].size() > region[dim].size()) dim = d;
-  }
-  for (std::size_t d = 0; d < region.size(); ++d) {
-    if (region[d].size() % parts == 0) {
-      dim = d;
-      break;
-    }
-  }
+  const std::size_t dim = sliced_dim(region, parts);
   const std::int64_t begin = region[dim].begin;
   const std::int64_t length = region[dim].size();
   Region cut = region;

@@ -55,5 +55,6 @@ bool contains(const Region& outer, const Region& inner);
 // longest; the sizes differ by at most one row. Nothing if the region has fewer rows than parts and
 // this part gets none. The parts of a region are disjoint and cover it.
 std::optional<Region> slice(const Region& region, int part, int parts);
+std::size_t sliced_dim(const Region& region, int parts);
 
 }  // namespace refit

@@ -119,6 +119,14 @@ class Trunks {
     return balance;
   }
 
+  // The first copies that an owner sends cross its trunk if nobody in its pod needs the class.
+  void add_first_copies(const DomainClasses::Class& c, int owner, int column) {
+    const int p = pod(owner);
+    const bool stays = std::any_of(c.needers.begin(), c.needers.end(),
+                                   [&](int needer) { return pod(needer) == p; });
+    if (!stays) limit(p, column, out_row_, view_.pod_out_bytes_per_s);
+  }
+
   int pod(int island) const { return view_.pod[static_cast<std::size_t>(island)]; }
 
  private:
@@ -185,6 +193,7 @@ std::vector<std::vector<double>> first_copy_shares(const DomainClasses& view,
   LinearProgram program;
   const int t = program.add_column(1);
   Egress egress(program, t, egress_of_colours(view, orbits));
+  Trunks trunks(view, program, t);
   const std::vector<Sides> sides = sides_of(view, orbits);
   std::vector<std::map<int, int>> columns(sides.size());
   bool several = false;
@@ -198,6 +207,10 @@ std::vector<std::vector<double>> first_copy_shares(const DomainClasses& view,
       const int y = program.add_column(0);
       egress.use(colour, y);
       program.set(row, y, 1);
+      // With trunks every class is its own orbit, and every island its own colour.
+      if (trunks.any())
+        trunks.add_first_copies(view.classes[static_cast<std::size_t>(orbits.first_class[o])],
+                                colour, y);
       columns[o][colour] = y;
     }
   }

@@ -1,4 +1,4 @@
-#include "sim/detail/max_min.h"
+#include "sim/max_min.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace refit::detail {
+namespace refit {
 namespace {
 
 constexpr std::uint32_t kNoLink = std::numeric_limits<std::uint32_t>::max();
@@ -18,41 +18,46 @@ constexpr double kUnchangedRate = 1e-13;
 
 }  // namespace
 
-MaxMin::MaxMin(const TaskGraph& graph)
-    : graph_(graph),
-      links_(graph.capacity_bytes_per_s.size()),
-      first_slot_(graph.tasks(), 0),
-      free_slots_(graph.paths()),
-      rate_(graph.tasks(), 0),
-      new_rate_(graph.tasks(), 0),
-      bottleneck_(graph.tasks(), kNoLink),
-      region_pass_(graph.tasks(), 0) {}
+MaxMin::MaxMin(const LinkPaths& paths)
+    : paths_(paths), links_(paths.capacity_bytes_per_s.size()), free_slots_(paths.size()) {}
 
-void MaxMin::add(TaskId task) {
-  const auto links = links_of(task);
+void MaxMin::add(FlowId flow, PathId path) {
+  if (flow >= rate_.size()) {
+    // Grows like a vector, or many small steps would be quadratic.
+    const std::size_t size = std::max<std::size_t>(flow + 1, 2 * rate_.size());
+    first_slot_.resize(size, 0);
+    rate_.resize(size, 0);
+    new_rate_.resize(size, 0);
+    path_.resize(size, 0);
+    bottleneck_.resize(size, kNoLink);
+    region_pass_.resize(size, 0);
+  }
+  if (path >= free_slots_.size()) free_slots_.resize(paths_.size());
+  path_[flow] = path;
+  const auto links = links_of(flow);
   REFIT_CHECK(!links.empty());
-  std::vector<std::uint32_t>& free = free_slots_[graph_.path[task]];
+  std::vector<std::uint32_t>& free = free_slots_[path_[flow]];
   if (free.empty()) {
     REFIT_CHECK(place_.size() + links.size() < kNoLink);
-    first_slot_[task] = static_cast<std::uint32_t>(place_.size());
+    first_slot_[flow] = static_cast<std::uint32_t>(place_.size());
     place_.resize(place_.size() + links.size());
   } else {
-    first_slot_[task] = free.back();
+    first_slot_[flow] = free.back();
     free.pop_back();
   }
-  std::uint32_t slot = first_slot_[task];
+  std::uint32_t slot = first_slot_[flow];
   for (const PathLink& crossed : links) {
     std::vector<Share>& shares = links_[crossed.link.index()].shares;
     place_[slot] = static_cast<std::uint32_t>(shares.size());
-    shares.push_back({task, slot, crossed.weight});
+    shares.push_back({flow, slot, crossed.weight});
     ++slot;
   }
-  added_.push_back(task);
+  added_.push_back(flow);
 }
 
-void MaxMin::remove(TaskId task) {
-  std::uint32_t slot = first_slot_[task];
-  for (const PathLink& crossed : links_of(task)) {
+void MaxMin::remove(FlowId flow) {
+  std::uint32_t slot = first_slot_[flow];
+  for (const PathLink& crossed : links_of(flow)) {
     LinkState& link = links_[crossed.link.index()];
     const std::uint32_t place = place_[slot++];
     link.shares[place] = link.shares.back();
@@ -63,18 +68,18 @@ void MaxMin::remove(TaskId task) {
       freed_.push_back(static_cast<std::uint32_t>(crossed.link.index()));
     }
   }
-  free_slots_[graph_.path[task]].push_back(first_slot_[task]);
-  rate_[task] = 0;
+  free_slots_[path_[flow]].push_back(first_slot_[flow]);
+  rate_[flow] = 0;
 }
 
-std::span<const TaskId> MaxMin::settle() {
+std::span<const FlowId> MaxMin::settle() {
   region_.clear();
   touched_.clear();
   changed_.clear();
-  for (const TaskId task : added_) join(task);
+  for (const FlowId flow : added_) join(flow);
   for (const std::uint32_t l : freed_) {
     for (const Share& share : links_[l].shares) {
-      if (bottleneck_[share.task] == l) join(share.task);
+      if (bottleneck_[share.flow] == l) join(share.flow);
     }
   }
   added_.clear();
@@ -83,10 +88,10 @@ std::span<const TaskId> MaxMin::settle() {
     do {
       fill();
     } while (grow());
-    for (const TaskId task : region_) {
-      if (std::abs(new_rate_[task] - rate_[task]) <= kUnchangedRate * new_rate_[task]) continue;
-      rate_[task] = new_rate_[task];
-      changed_.push_back(task);
+    for (const FlowId flow : region_) {
+      if (std::abs(new_rate_[flow] - rate_[flow]) <= kUnchangedRate * new_rate_[flow]) continue;
+      rate_[flow] = new_rate_[flow];
+      changed_.push_back(flow);
     }
   }
   ++pass_;
@@ -96,15 +101,15 @@ std::span<const TaskId> MaxMin::settle() {
 
 double MaxMin::load(LinkId link) const {
   double sum = 0;
-  for (const Share& share : links_[link.index()].shares) sum += share.weight * rate_[share.task];
+  for (const Share& share : links_[link.index()].shares) sum += share.weight * rate_[share.flow];
   return sum;
 }
 
-void MaxMin::join(TaskId task) {
-  if (in_region(task)) return;
-  region_pass_[task] = pass_;
-  region_.push_back(task);
-  for (const PathLink& crossed : links_of(task)) {
+void MaxMin::join(FlowId flow) {
+  if (in_region(flow)) return;
+  region_pass_[flow] = pass_;
+  region_.push_back(flow);
+  for (const PathLink& crossed : links_of(flow)) {
     LinkState& link = links_[crossed.link.index()];
     if (link.touched == pass_) continue;
     link.touched = pass_;
@@ -117,11 +122,11 @@ void MaxMin::fill() {
   const auto later = [](const Level& a, const Level& b) {
     return a.rate > b.rate || (a.rate == b.rate && a.link > b.link);
   };
-  for (const TaskId task : region_) new_rate_[task] = kUnfixed;
+  for (const FlowId flow : region_) new_rate_[flow] = kUnfixed;
   heap_.clear();
   for (const std::uint32_t l : touched_) {
     LinkState& link = links_[l];
-    open_link(link, graph_.capacity_bytes_per_s[l]);
+    open_link(link, paths_.capacity_bytes_per_s[l]);
     if (link.open > 0) heap_.push_back({link.residual / link.open_weight, l});
   }
   std::make_heap(heap_.begin(), heap_.end(), later);
@@ -142,8 +147,8 @@ void MaxMin::fill() {
     }
     link.level = level;
     for (const Share& share : link.shares) {
-      if (!in_region(share.task) || new_rate_[share.task] != kUnfixed) continue;
-      fix(share.task, level, first.link);
+      if (!in_region(share.flow) || new_rate_[share.flow] != kUnfixed) continue;
+      fix(share.flow, level, first.link);
       --unfixed;
     }
   }
@@ -155,20 +160,20 @@ void MaxMin::open_link(LinkState& link, double capacity) {
   link.open = 0;
   link.level = kUnfixed;
   for (const Share& share : link.shares) {
-    if (in_region(share.task)) {
+    if (in_region(share.flow)) {
       link.open_weight += share.weight;
       ++link.open;
     } else {
-      link.residual -= share.weight * rate_[share.task];
+      link.residual -= share.weight * rate_[share.flow];
     }
   }
   link.residual = std::max(link.residual, 0.0);
 }
 
-void MaxMin::fix(TaskId task, double rate, std::uint32_t bottleneck) {
-  new_rate_[task] = rate;
-  bottleneck_[task] = bottleneck;
-  for (const PathLink& crossed : links_of(task)) {
+void MaxMin::fix(FlowId flow, double rate, std::uint32_t bottleneck) {
+  new_rate_[flow] = rate;
+  bottleneck_[flow] = bottleneck;
+  for (const PathLink& crossed : links_of(flow)) {
     LinkState& link = links_[crossed.link.index()];
     link.residual = std::max(link.residual - crossed.weight * rate, 0.0);
     link.open_weight -= crossed.weight;
@@ -185,19 +190,19 @@ bool MaxMin::grow() {
     const LinkState& link = links_[l];
     double fastest = 0;
     for (const Share& share : link.shares) {
-      const bool has_new = in_region(share.task) && new_rate_[share.task] != kUnfixed;
-      fastest = std::max(fastest, has_new ? new_rate_[share.task] : rate_[share.task]);
+      const bool has_new = in_region(share.flow) && new_rate_[share.flow] != kUnfixed;
+      fastest = std::max(fastest, has_new ? new_rate_[share.flow] : rate_[share.flow]);
     }
-    const bool full = link.residual <= kSameRate * graph_.capacity_bytes_per_s[l];
+    const bool full = link.residual <= kSameRate * paths_.capacity_bytes_per_s[l];
     for (const Share& share : link.shares) {
-      if (in_region(share.task)) continue;
-      const double rate = rate_[share.task];
+      if (in_region(share.flow)) continue;
+      const double rate = rate_[share.flow];
       const bool takes_more = link.level >= 0 && rate > link.level * (1 + kSameRate);
-      const bool lost = bottleneck_[share.task] == l && (!full || rate < fastest * (1 - kSameRate));
-      if (takes_more || lost) join(share.task);
+      const bool lost = bottleneck_[share.flow] == l && (!full || rate < fastest * (1 - kSameRate));
+      if (takes_more || lost) join(share.flow);
     }
   }
   return region_.size() > before;
 }
 
-}  // namespace refit::detail
+}  // namespace refit

@@ -4,9 +4,11 @@
 #include <span>
 #include <vector>
 
-#include "sim/detail/task_graph.h"
+#include "sim/link_paths.h"
 
-namespace refit::detail {
+namespace refit {
+
+using FlowId = std::uint32_t;
 
 // Max-min fair rates of flows that come and go, exact and incremental.
 //
@@ -18,22 +20,22 @@ namespace refit::detail {
 // The region grows until nobody joins. A weight w makes a flow of rate r take w*r of a link.
 class MaxMin {
  public:
-  explicit MaxMin(const TaskGraph& graph);  // the graph must outlive it
+  explicit MaxMin(const LinkPaths& paths);  // must outlive it; paths may be added meanwhile
 
-  // The task's path must have links.
-  void add(TaskId task);
-  void remove(TaskId task);
+  // The path must have links. Numbers of flows should be dense.
+  void add(FlowId flow, PathId path);
+  void remove(FlowId flow);
 
   // Brings the rates up to date and lists the flows whose rate changed. Valid until the next call.
-  std::span<const TaskId> settle();
+  std::span<const FlowId> settle();
 
-  double rate(TaskId task) const { return rate_[task]; }
+  double rate(FlowId flow) const { return rate_[flow]; }
   // For tests: the load of a link by the current rates.
   double load(LinkId link) const;
 
  private:
   struct Share {  // a flow on a link
-    TaskId task = 0;
+    FlowId flow = 0;
     std::uint32_t slot = 0;  // place_[slot] is this share's index in its link's list
     double weight = 0;
   };
@@ -48,27 +50,26 @@ class MaxMin {
     double level = -1;       // rate of the flows that have their bottleneck here
   };
 
-  std::span<const PathLink> links_of(TaskId task) const {
-    return graph_.links_of(graph_.path[task]);
-  }
-  bool in_region(TaskId task) const { return region_pass_[task] == pass_; }
-  void join(TaskId task);
+  std::span<const PathLink> links_of(FlowId flow) const { return paths_.of(path_[flow]); }
+  bool in_region(FlowId flow) const { return region_pass_[flow] == pass_; }
+  void join(FlowId flow);
   void fill();
   void open_link(LinkState& link, double capacity);
-  void fix(TaskId task, double rate, std::uint32_t bottleneck);
+  void fix(FlowId flow, double rate, std::uint32_t bottleneck);
   bool grow();
 
-  const TaskGraph& graph_;
+  const LinkPaths& paths_;
   std::vector<LinkState> links_;
   std::vector<std::uint32_t> place_;
-  std::vector<std::uint32_t> first_slot_;  // by task: its slots are consecutive, one per link
+  std::vector<std::uint32_t> first_slot_;  // by flow: its slots are consecutive, one per link
   std::vector<std::vector<std::uint32_t>> free_slots_;  // by path: slots of flows that ended
   std::vector<double> rate_, new_rate_;
+  std::vector<PathId> path_;  // by flow
   std::vector<std::uint32_t> bottleneck_;
   std::vector<std::uint32_t> region_pass_;
   std::uint32_t pass_ = 1;
 
-  std::vector<TaskId> added_, region_, changed_;
+  std::vector<FlowId> added_, region_, changed_;
   std::vector<std::uint32_t> freed_, touched_;
   struct Level {
     double rate = 0;
@@ -77,4 +78,4 @@ class MaxMin {
   std::vector<Level> heap_;
 };
 
-}  // namespace refit::detail
+}  // namespace refit

@@ -1,9 +1,13 @@
 #include "planner/optimal/assignment.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
+#include <span>
 
 namespace refit {
 namespace {
@@ -81,8 +85,12 @@ class Assigner {
       }
     }
     if (view.needers.empty()) return;
-    const double bytes = static_cast<double>(content.bytes) / content.chunks;
-    for (int i = 0; i < content.chunks; ++i) add_chunk(c, i, bytes, view);
+    const double mean = static_cast<double>(content.bytes) / content.chunks;
+    for (int i = 0; i < content.chunks; ++i)
+      add_chunk(
+          c, i,
+          content.chunk_bytes.empty() ? mean : static_cast<double>(content.chunk_bytes[at(i)]),
+          view);
   }
 
   void add_chunk(int c, int index, double bytes, const DomainClasses::Class& view) {
@@ -106,14 +114,7 @@ class Assigner {
       }
     }
     out_s_[send_port(sender)] += bytes / out_rate(sender);
-    chunk.holders[0] = sender.value;
-    const auto& owners = *input_.contents[at(c)].owners;
-    for (std::size_t k = 0; k < owners.size(); ++k) {
-      const Rank other = owners[(result_.chunks.size() + k) % owners.size()];
-      if (other == sender) continue;
-      chunk.holders[1] = other.value;
-      break;
-    }
+    add_holders(c, sender, chunk);
     chunk.first = static_cast<std::uint32_t>(result_.deliveries.size());
     const auto number = static_cast<std::uint32_t>(result_.chunks.size());
     for (const int where : view.needers) {
@@ -124,6 +125,39 @@ class Assigner {
     }
     chunk.end = static_cast<std::uint32_t>(result_.deliveries.size());
     result_.chunks.push_back(chunk);
+  }
+
+  // The sender, an owner in each pod that needs the chunk, and others in turn.
+  void add_holders(int c, Rank sender, PlanChunk& chunk) {
+    chunk.holders_begin = static_cast<std::uint32_t>(result_.holders.size());
+    result_.holders.push_back(sender.value);
+    const auto& owners = *input_.contents[at(c)].owners;
+    const auto in_turn = [&](std::size_t k) {
+      return owners[(result_.chunks.size() + k) % owners.size()];
+    };
+    const auto add = [&](Rank r) {
+      const auto begin = result_.holders.begin() + chunk.holders_begin;
+      if (std::find(begin, result_.holders.end(), r.value) == result_.holders.end())
+        result_.holders.push_back(r.value);
+    };
+    if (network_.has_trunks()) {
+      for (const Rank owner : owners) chunk.pods |= pod_bit(network_.pod[owner.index()]);
+      for (const auto& [where, demanders] : demanders_in_) {
+        const int pod = network_.pod[demanders.front().index()];
+        if ((chunk.pods & pod_bit(pod)) == 0) continue;
+        for (std::size_t k = 0; k < owners.size(); ++k) {
+          if (network_.pod[in_turn(k).index()] != pod) continue;
+          add(in_turn(k));
+          break;
+        }
+      }
+    }
+    const auto wanted = at(input_.most_holders);
+    for (std::size_t k = 0; k < owners.size(); ++k) {
+      if (result_.holders.size() - chunk.holders_begin >= wanted) break;
+      add(in_turn(k));
+    }
+    chunk.holders_end = static_cast<std::uint32_t>(result_.holders.size());
   }
 
   // The owner island that is furthest behind its share, there the owner that sends least.
@@ -188,7 +222,63 @@ class Assigner {
   std::map<int, std::vector<Rank>> owners_in_, demanders_in_;  // of the content that is placed
 };
 
+constexpr double kMostRatio = 4;
+constexpr int kMostSlots = 8;
+
 }  // namespace
+
+void share_trunks(const std::vector<Content>& contents, const Assignment& assignment,
+                  double seconds, PlanNetwork& network) {
+  double slowest_bytes_per_s = std::numeric_limits<double>::infinity();
+  for (const PlanNetwork::Port& port : network.send_ports)
+    slowest_bytes_per_s = std::min(slowest_bytes_per_s, port.bytes_per_s);
+  // Of a chunk's entries into islands of a pod that does not own it, one crosses the trunk.
+  std::vector<std::array<double, PlanNetwork::ways>> bytes(network.receive_ports.size(), {0, 0});
+  std::vector<int> pod_of_port(network.receive_ports.size(), kNobody);
+  std::vector<std::set<int>> owning;
+  for (const Content& content : contents) {
+    owning.emplace_back();
+    for (const Rank owner : *content.owners) owning.back().insert(network.pod[owner.index()]);
+  }
+  std::map<int, int> entries;
+  for (const PlanChunk& chunk : assignment.chunks) {
+    const std::span deliveries(assignment.deliveries.data() + chunk.first, chunk.end - chunk.first);
+    entries.clear();
+    for (const PlanDelivery& d : deliveries)
+      ++entries[network.pod[static_cast<std::size_t>(d.entry)]];
+    for (const PlanDelivery& d : deliveries) {
+      const auto rank = static_cast<std::size_t>(d.entry);
+      const int pod = network.pod[rank];
+      const auto port = static_cast<std::size_t>(network.receive_port[rank]);
+      pod_of_port[port] = pod;
+      const bool owned = owning[static_cast<std::size_t>(chunk.content)].contains(pod);
+      const double crosses = owned ? 0 : 1.0 / entries[pod];
+      bytes[port][PlanNetwork::crossing] += crosses * chunk.bytes;
+      bytes[port][PlanNetwork::inside] += (1 - crosses) * chunk.bytes;
+    }
+  }
+  std::map<int, std::vector<std::size_t>> ports_of_pod;
+  for (std::size_t p = 0; p < bytes.size(); ++p) {
+    if (pod_of_port[p] != kNobody) ports_of_pod[pod_of_port[p]].push_back(p);
+  }
+  for (const auto& [pod, ports] : ports_of_pod) {
+    double most = 0, least = std::numeric_limits<double>::infinity();
+    for (const std::size_t p : ports) most = std::max({most, bytes[p][0], bytes[p][1]});
+    for (const std::size_t p : ports) {
+      for (const double b : bytes[p]) {
+        if (b * kMostRatio >= most) least = std::min(least, b);  // the rest is next to nothing
+      }
+    }
+    // So many places that senders with the slowest NICs can fill what the port needs.
+    const double unit = std::min(least, slowest_bytes_per_s * seconds);
+    for (const std::size_t p : ports) {
+      for (std::size_t way = 0; way < PlanNetwork::ways; ++way) {
+        network.receive_ports[p].slots[way] =
+            std::clamp(static_cast<int>(std::ceil(bytes[p][way] / unit - 0.25)), 1, kMostSlots);
+      }
+    }
+  }
+}
 
 Assignment assign(const AssignmentInput& input, const PlanNetwork& network) {
   return Assigner(input, network).run();

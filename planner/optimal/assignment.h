@@ -1,7 +1,7 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "planner/optimal/contents.h"
@@ -16,11 +16,11 @@ constexpr int kNobody = -1;
 struct PlanChunk {
   double bytes = 0;
   std::int32_t content = 0;
-  std::int32_t index = 0;                                 // in its content
-  std::uint32_t first = 0, end = 0;                       // its deliveries
-  std::int32_t copies = 0;                                // sent or being sent
-  std::array<std::int32_t, 2> holders{kNobody, kNobody};  // ranks that have it at the start
-  std::int32_t proxied_by = kNobody;  // an owner that first hands it to holders[0] by NVLink
+  std::int32_t index = 0;                            // in its content
+  std::uint32_t first = 0, end = 0;                  // its deliveries
+  std::int32_t copies = 0;                           // sent or being sent
+  std::uint32_t holders_begin = 0, holders_end = 0;  // ranks that have it at the start
+  std::int32_t proxied_by = kNobody;  // an owner that first hands it to the first holder by NVLink
   std::uint64_t pods = 0;             // a bit per pod that has it or is being sent it
 };
 
@@ -37,6 +37,7 @@ struct PlanDelivery {
 struct Assignment {
   std::vector<PlanChunk> chunks;
   std::vector<PlanDelivery> deliveries;
+  std::vector<std::int32_t> holders;  // of all chunks; the first of a chunk is meant to send it
   // Owners that serve demanders of their own island, by NVLink: whole contents.
   struct Local {
     int content;
@@ -44,14 +45,28 @@ struct Assignment {
   };
   std::vector<Local> locals;
   std::vector<double> sent_s;  // by send port: first copies assigned to it, in seconds
+
+  std::span<const std::int32_t> holders_of(const PlanChunk& chunk) const {
+    return std::span(holders).subspan(chunk.holders_begin, chunk.holders_end - chunk.holders_begin);
+  }
 };
+
+// A bit per pod; pods beyond the 64th are not told apart, and then enter more often than needed.
+inline std::uint64_t pod_bit(int pod) { return pod < 0 || pod >= 64 ? 0 : std::uint64_t{1} << pod; }
 
 struct AssignmentInput {
   const std::vector<Content>& contents;
   const std::vector<int>& class_of_content;  // of the bound's domain classes
   const DomainClasses& view;
   const FlowBound& bound;
+  int most_holders = 2;  // owners of a chunk that may send it; more cost time
 };
+
+// Gives each receive port behind a trunk places for both ways in proportion to the bytes that will
+// come that way, so that sharing alone lets all ports of a pod end together.
+// `seconds`: that the whole is meant to take.
+void share_trunks(const std::vector<Content>& contents, const Assignment& assignment,
+                  double seconds, PlanNetwork& network);
 
 Assignment assign(const AssignmentInput& input, const PlanNetwork& network);
 

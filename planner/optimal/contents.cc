@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace refit {
 namespace {
 
 constexpr std::int64_t kMostChunks = 4096;
+constexpr double kEqual = 1.00001;            // chunks whose largest is so near the mean are equal
+constexpr std::size_t kFragmentsLooked = 64;  // of a content, for numbers of rows to divide
 
 struct ByRanks {
   using Key = std::pair<const std::vector<Rank>*, const std::vector<Rank>*>;
@@ -26,7 +29,7 @@ std::vector<Content> group_contents(const std::vector<Parcel>& parcels) {
     const Parcel& parcel = parcels[p];
     const auto [at, is_new] =
         place.try_emplace({&parcel.owners, &parcel.demanders}, contents.size());
-    if (is_new) contents.push_back({{}, &parcel.owners, &parcel.demanders, 0, 1});
+    if (is_new) contents.push_back({{}, &parcel.owners, &parcel.demanders, 0, 1, {}});
     Content& content = contents[at->second];
     content.parcels.push_back(ParcelId(static_cast<std::int64_t>(p)));
     content.bytes += parcel.bytes;
@@ -34,10 +37,107 @@ std::vector<Content> group_contents(const std::vector<Parcel>& parcels) {
   return contents;
 }
 
-void set_chunks(std::vector<Content>& contents, std::int64_t chunk_bytes) {
+namespace {
+
+// How many times the mean the largest of `parts` slices is.
+double largest_slice(const Region& region, std::int64_t parts) {
+  const std::int64_t rows = region[sliced_dim(region, static_cast<int>(parts))].size();
+  const std::int64_t most = (rows + parts - 1) / parts;
+  return static_cast<double>(most * parts) / static_cast<double>(rows);
+}
+
+class Chunking {
+ public:
+  Chunking(const Refit& refit, const std::vector<Parcel>& parcels, const Content& content)
+      : content_(content) {
+    for (const ParcelId id : content.parcels) {
+      for (const Fragment& fragment : parcels[id.index()].fragments)
+        weights_[fragment.region] += static_cast<double>(bytes_of(refit, fragment));
+    }
+  }
+
+  // The number near `wanted` with the most equal chunks; the nearest of equals. No chunk is empty.
+  int number(std::int64_t wanted) const {
+    std::int64_t most_rows = 1;
+    for (const auto& [region, bytes] : weights_) {
+      for (const Interval& dim : region) most_rows = std::max(most_rows, dim.size());
+    }
+    wanted = std::min(wanted, most_rows);
+    std::int64_t best = wanted;
+    double best_cost = cost(wanted, wanted);
+    for (const std::int64_t number : candidates(wanted)) {
+      const double here = cost(number, wanted);
+      if (here < best_cost) {
+        best = number;
+        best_cost = here;
+      }
+    }
+    return static_cast<int>(best);
+  }
+
+  double largest(std::int64_t number) const {
+    double sum = 0;
+    for (const auto& [region, bytes] : weights_) sum += bytes * largest_slice(region, number);
+    return sum / static_cast<double>(content_.bytes);
+  }
+
+ private:
+  double cost(std::int64_t number, std::int64_t wanted) const {
+    const double ratio = static_cast<double>(number) / static_cast<double>(wanted);
+    return largest(number) + 0.05 * (ratio > 1 ? ratio - 1 : 1 / ratio - 1);
+  }
+
+  // Numbers that cut some dim in slices of a whole number of rows.
+  std::set<std::int64_t> candidates(std::int64_t wanted) const {
+    std::set<std::int64_t> numbers;
+    std::size_t looked = 0;
+    for (const auto& [region, bytes] : weights_) {
+      if (++looked > kFragmentsLooked) break;
+      for (const Interval& dim : region) {
+        for (const std::int64_t rows : {dim.size() / wanted, dim.size() / wanted + 1}) {
+          const std::int64_t number = rows == 0 ? 0 : (dim.size() + rows - 1) / rows;
+          if (number > 0 && 16 * number >= wanted && number <= std::min(2 * wanted, kMostChunks))
+            numbers.insert(number);
+        }
+      }
+    }
+    return numbers;
+  }
+
+  const Content& content_;
+  struct BySize {
+    bool operator()(const Region& a, const Region& b) const {
+      return std::lexicographical_compare(
+          a.begin(), a.end(), b.begin(), b.end(),
+          [](const Interval& x, const Interval& y) { return x.size() < y.size(); });
+    }
+  };
+  std::map<Region, double, BySize> weights_;  // bytes of all fragments of one shape
+};
+
+}  // namespace
+
+void set_chunks(const Refit& refit, const std::vector<Parcel>& parcels, std::int64_t chunk_bytes,
+                std::vector<Content>& contents) {
   for (Content& content : contents) {
-    const std::int64_t wanted = (content.bytes + chunk_bytes - 1) / chunk_bytes;
-    content.chunks = static_cast<int>(std::clamp<std::int64_t>(wanted, 1, kMostChunks));
+    const std::int64_t wanted =
+        std::clamp<std::int64_t>((content.bytes + chunk_bytes - 1) / chunk_bytes, 1, kMostChunks);
+    content.chunks = 1;
+    content.chunk_bytes.clear();
+    if (wanted == 1) continue;
+    const Chunking chunking(refit, parcels, content);
+    content.chunks = chunking.number(wanted);
+    if (chunking.largest(content.chunks) <= kEqual) continue;
+    content.chunk_bytes.assign(static_cast<std::size_t>(content.chunks), 0);
+    for (const ParcelId id : content.parcels) {
+      for (const Fragment& fragment : parcels[id.index()].fragments) {
+        for (int c = 0; c < content.chunks; ++c) {
+          if (const auto part = slice(fragment.region, c, content.chunks))
+            content.chunk_bytes[static_cast<std::size_t>(c)] +=
+                bytes_of(refit, {fragment.tensor_class, *part});
+        }
+      }
+    }
   }
 }
 

@@ -16,12 +16,16 @@ struct Content {
   const std::vector<Rank>* demanders = nullptr;  // ascending
   std::int64_t bytes = 0;
   int chunks = 1;
+  std::vector<std::int64_t> chunk_bytes;  // by chunk; empty: equal but for a row here and there
 };
 
 // In the order of the first parcel. `parcels` must outlive the result.
 std::vector<Content> group_contents(const std::vector<Parcel>& parcels);
 
-// Sets `chunks` so that a chunk has about `chunk_bytes`, and no fragment's rows are used up.
-void set_chunks(std::vector<Content>& contents, std::int64_t chunk_bytes);
+// Cuts each content in chunks of about `chunk_bytes`. Tensors can only be cut between rows, so the
+// number is chosen near by such that the chunks are as equal as can be: ports that all work on
+// chunks of one size stay in step.
+void set_chunks(const Refit& refit, const std::vector<Parcel>& parcels, std::int64_t chunk_bytes,
+                std::vector<Content>& contents);
 
 }  // namespace refit

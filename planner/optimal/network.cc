@@ -23,7 +23,7 @@ std::vector<PlanNetwork::Port> number_ports(const Cluster& cluster, bool out,
     const LinkId nic = out ? cluster.nic_out(rank) : cluster.nic_in(rank);
     const auto [at, is_new] = number.try_emplace(nic, static_cast<int>(ports.size()));
     if (is_new) {
-      ports.push_back({rate(cluster, nic), 1});
+      ports.push_back({rate(cluster, nic), {1, 1}});
       behind.push_back(0);
     }
     of_rank.push_back(at->second);
@@ -38,7 +38,7 @@ std::vector<PlanNetwork::Port> number_ports(const Cluster& cluster, bool out,
 
 void set_slots(std::vector<PlanNetwork::Port>& ports, double slowest) {
   for (PlanNetwork::Port& port : ports)
-    port.slots = std::max(1, static_cast<int>(std::lround(port.bytes_per_s / slowest)));
+    port.slots.fill(std::max(1, static_cast<int>(std::lround(port.bytes_per_s / slowest))));
 }
 
 }  // namespace
@@ -64,11 +64,9 @@ PlanNetwork plan_network(const Cluster& cluster, const DomainClasses& view) {
         view.pod[static_cast<std::size_t>(view.of_rank[static_cast<std::size_t>(r)])]);
   }
   for (std::size_t p = 0; p < view.pod_out_bytes_per_s.size(); ++p) {
-    network.trunks_out.push_back({view.pod_out_bytes_per_s[p], 1});
-    network.trunks_in.push_back({view.pod_in_bytes_per_s[p], 1});
+    network.trunks_out.push_back({view.pod_out_bytes_per_s[p], {1, 1}});
+    network.trunks_in.push_back({view.pod_in_bytes_per_s[p], {1, 1}});
   }
-  set_slots(network.trunks_out, slowest);
-  set_slots(network.trunks_in, slowest);
   return network;
 }
 

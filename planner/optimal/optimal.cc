@@ -17,7 +17,8 @@ namespace {
 constexpr int kWireLane = 0;
 constexpr int kNvlinkLane = 1;    // from where a chunk entered, to the island's others
 constexpr int kPrologueLane = 2;  // what a NIC sends for a neighbour, in the order in which it does
-constexpr int kLanes = 3;
+constexpr int kTrunkLane = 3;     // over a wire that is shared behind the NIC
+constexpr int kLanes = 4;
 constexpr std::uint16_t kPrologueWidth = 2;
 
 constexpr std::int64_t kLeastChunkBytes = 256 << 10;
@@ -28,9 +29,10 @@ constexpr std::size_t kManyDeliveries = 400'000;  // above: one setting, and a c
 struct Setting {
   double chunk_share;  // of what the slowest NIC carries in the bound's time
   SwarmOptions swarm;
+  int holders = 4;  // owners of a chunk that may send it
 };
 
-std::vector<Setting> settings(bool large) {
+std::vector<Setting> settings(bool large, bool trunks) {
   SwarmOptions thorough;
   SwarmOptions cheap;
   cheap.augment = false;
@@ -38,11 +40,17 @@ std::vector<Setting> settings(bool large) {
   cheap.scan = 16;
   cheap.wakes = 4;
   cheap.offers = 6;
-  if (large) return {{0.01, cheap}};
-  return {{0.003, thorough}, {0.001, thorough}, {0.003, cheap}};
+  if (large) return {{0.01, cheap, 2}};
+  std::vector<Setting> settings{{0.003, thorough}, {0.001, thorough}, {0.003, cheap}};
+  if (trunks) {
+    thorough.trunk_budgets = false;
+    settings.push_back({0.003, thorough});
+  }
+  return settings;
 }
 
 struct Plan {
+  PlanNetwork network;
   std::vector<Content> contents;
   Assignment assignment;
   SwarmResult swarm;
@@ -67,7 +75,7 @@ class Planner {
     std::optional<Schedule> best;
     double best_s = std::numeric_limits<double>::infinity();
     const bool large = deliveries(0.003) > kManyDeliveries;
-    for (const Setting& setting : settings(large)) {
+    for (const Setting& setting : settings(large, network_.has_trunks())) {
       Schedule schedule = emit(make(setting));
       if (large) return schedule;
       const double seconds = predict(schedule, cluster_).makespan_s;
@@ -84,41 +92,47 @@ class Planner {
   std::int64_t chunk_bytes(double share) const {
     double slowest = std::numeric_limits<double>::infinity();
     for (const PlanNetwork::Port& port : network_.receive_ports)
-      slowest = std::min(slowest, port.slot_rate());
+      slowest = std::min(slowest, port.bytes_per_s / port.slots[PlanNetwork::inside]);
     return std::max(kLeastChunkBytes, static_cast<std::int64_t>(share * bound_.seconds * slowest));
   }
 
   std::size_t deliveries(double share) const {
-    const std::vector<Content> contents = chunked(share);
+    const std::int64_t bytes = chunk_bytes(share);
     std::size_t count = 0;
-    for (std::size_t c = 0; c < contents.size(); ++c) {
+    for (std::size_t c = 0; c < contents_.size(); ++c) {
       const auto k = static_cast<std::size_t>(class_of_content_[c]);
-      count += static_cast<std::size_t>(contents[c].chunks) * view_.classes[k].needers.size();
+      const auto chunks = static_cast<std::size_t>((contents_[c].bytes + bytes - 1) / bytes);
+      count += chunks * view_.classes[k].needers.size();
     }
     return count;
   }
 
   std::vector<Content> chunked(double share) const {
     std::vector<Content> contents = contents_;
-    set_chunks(contents, chunk_bytes(share));
+    set_chunks(refit_, parcels_, chunk_bytes(share), contents);
     return contents;
   }
 
   Plan make(const Setting& setting) const {
     Plan plan;
     plan.contents = chunked(setting.chunk_share);
-    plan.assignment = assign({plan.contents, class_of_content_, view_, bound_}, network_);
-    plan.swarm = run_swarm(plan.assignment, network_, bound_.seconds, setting.swarm);
+    plan.network = network_;
+    plan.assignment =
+        assign({plan.contents, class_of_content_, view_, bound_, setting.holders}, network_);
+    if (network_.has_trunks())
+      share_trunks(plan.contents, plan.assignment, bound_.seconds, plan.network);
+    plan.swarm = run_swarm(plan.assignment, plan.network, bound_.seconds, setting.swarm);
     return plan;
   }
 
-  LaneWindow wire_window() const {
+  LaneWindow wire_window(const PlanNetwork& network, PlanNetwork::Way way) const {
     LaneWindow window;
     for (std::size_t r = 0; r < static_cast<std::size_t>(refit_.ranks); ++r) {
-      const auto send = static_cast<std::size_t>(network_.send_port[r]);
-      const auto receive = static_cast<std::size_t>(network_.receive_port[r]);
-      window.send.push_back(static_cast<std::uint16_t>(network_.send_ports[send].slots));
-      window.receive.push_back(static_cast<std::uint16_t>(network_.receive_ports[receive].slots));
+      const auto send = static_cast<std::size_t>(network.send_port[r]);
+      const auto receive = static_cast<std::size_t>(network.receive_port[r]);
+      window.send.push_back(static_cast<std::uint16_t>(network.send_ports[send].slots[way]));
+      window.receive.push_back(
+          static_cast<std::uint16_t>(network.receive_ports[receive].slots[way]));
     }
     return window;
   }
@@ -134,7 +148,8 @@ class Planner {
       for (const ParcelId id : content.parcels) parcels[id.index()].chunks = content.chunks;
     }
     ScheduleBuilder builder(refit_, "optimal", std::move(parcels), kLanes + 1);
-    builder.set_window(kWireLane, wire_window());
+    builder.set_window(kWireLane, wire_window(plan.network, PlanNetwork::inside));
+    builder.set_window(kTrunkLane, wire_window(plan.network, PlanNetwork::crossing));
     builder.set_window(kNvlinkLane, same_window(0));
     builder.set_window(kPrologueLane, same_window(kPrologueWidth));
     begin(builder);
@@ -164,7 +179,8 @@ class Planner {
       std::vector<OpId> after;
       if (wire.after >= 0) {
         after.push_back(op_of_wire[static_cast<std::size_t>(wire.after)]);
-      } else if (chunk.proxied_by != kNobody && wire.src.value == chunk.holders[0]) {
+      } else if (chunk.proxied_by != kNobody &&
+                 wire.src.value == plan.assignment.holders_of(chunk).front()) {
         if (prologue[number] < 0) {
           prologue[number] =
               builder.transfer({kPrologueLane, 0}, Rank(chunk.proxied_by), wire.src, cargo, range)
@@ -172,8 +188,9 @@ class Planner {
         }
         after.push_back(OpId(prologue[number]));
       }
-      const OpId arrival =
-          builder.transfer({kWireLane, 0}, wire.src, wire.dst, cargo, range, after);
+      const bool crosses = network_.way(wire.src, wire.dst) == PlanNetwork::crossing;
+      const OpId arrival = builder.transfer({crosses ? kTrunkLane : kWireLane, 0}, wire.src,
+                                            wire.dst, cargo, range, after);
       op_of_wire.push_back(arrival);
       const int island = network_.island[wire.dst.index()];
       for (const Rank rank : *content.demanders) {

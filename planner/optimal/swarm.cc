@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <optional>
-#include <queue>
 
 #include "base/check.h"
 #include "planner/optimal/swarm_offers.h"
 #include "planner/optimal/swarm_ports.h"
+#include "sim/flows.h"
 
 namespace refit {
 namespace {
@@ -16,11 +16,9 @@ constexpr int kMostSkipped = 256;      // chunks passed over that somebody else 
 constexpr int kReceiversOfFresh = 32;  // looked at per chunk that nobody has yet
 constexpr int kOffersLooked = 6;       // newest offers looked at per receiver
 constexpr std::size_t kMostBundles = 512;
+constexpr double kTrunkTolerance = 1.03;  // of what a trunk may carry in the bound's time
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-// A bit per pod; pods beyond the 64th are not told apart, and then enter more often than needed.
-std::uint64_t bit(int pod) { return pod < 0 || pod >= 64 ? 0 : std::uint64_t{1} << pod; }
 
 class Swarm {
  public:
@@ -30,6 +28,7 @@ class Swarm {
         options_(options),
         ports_(network, plan),
         offers_(plan, ports_, network.ranks()),
+        flows_(ports_.paths()),
         pending_(plan.deliveries.size()),
         tentative_(network.receive_ports.size()),
         visited_(network.receive_ports.size(), 0),
@@ -37,16 +36,15 @@ class Swarm {
     for (int r = 0; r < network.ranks(); ++r) ranks_of_send_port_[ports_.send_port(r)].push_back(r);
     // What a port may spend on copies that others could make, too.
     for (const double sent_s : plan.sent_s) budget_s_.push_back(bound_s - sent_s);
-    for (PlanChunk& chunk : plan.chunks) {
-      for (const int holder : chunk.holders)
-        if (holder != kNobody) chunk.pods |= bit(ports_.pod(holder));
-    }
+    if (network.has_trunks()) set_trunk_budgets(bound_s);
   }
 
   SwarmResult run() {
     while (true) {
       match();
-      if (running_.empty()) {
+      flows_.settle(now_s_);
+      const auto arrival = flows_.next();
+      if (!arrival) {
         if (pending_ == 0) break;
         // Limits on wakes and offers may have left somebody asleep.
         REFIT_CHECK(++woken_all_ <= 2);
@@ -54,12 +52,11 @@ class Swarm {
         continue;
       }
       woken_all_ = 0;
-      now_s_ = running_.top().end_s;
+      now_s_ = arrival->time_s;
       const double until_s = now_s_ * (1 + kInstant) + kInstant;
-      while (!running_.empty() && running_.top().end_s <= until_s) {
-        const Running done = running_.top();
-        running_.pop();
-        arrive(done.op);
+      for (auto end = flows_.next(); end && end->time_s <= until_s; end = flows_.next()) {
+        flows_.end(end->flow);
+        arrive(end->flow);
       }
     }
     result_.end_s = now_s_;
@@ -73,14 +70,6 @@ class Swarm {
     std::int64_t from = -1;
     bool fresh = false;
   };
-  struct Running {
-    double end_s = 0;
-    std::int64_t op = 0;
-    friend bool operator<(const Running& a, const Running& b) {  // the earliest is on top
-      return a.end_s != b.end_s ? a.end_s > b.end_s : a.op > b.op;
-    }
-  };
-
   PlanChunk& chunk_of(const PlanDelivery& d) { return plan_.chunks[d.chunk]; }
   const PlanChunk& chunk_of(const PlanDelivery& d) const { return plan_.chunks[d.chunk]; }
   double seconds_in(const PlanDelivery& d) const {
@@ -91,11 +80,33 @@ class Swarm {
   }
   double& budget_s(int sender) { return budget_s_[ports_.send_port(sender)]; }
 
-  // A chunk enters a pod once, and moves on inside; only a swarm that is stuck breaks this.
-  bool may_cross(int sender, const PlanDelivery& d) const {
-    if (!ports_.crosses_trunks(sender, d.entry)) return true;
-    if ((chunk_of(d).pods & bit(ports_.pod(d.entry))) != 0 && woken_all_ < 2) return false;
-    return ports_.trunks_are_free(sender, d.entry);
+  // A chunk enters a pod once, and moves on inside; and a trunk carries no copies that others could
+  // make as long as first copies need all of it. Only a swarm that is stuck breaks this.
+  bool may_take(int sender, const PlanDelivery& d) const {
+    if (!ports_.fits(sender, d.entry)) return false;
+    if (!ports_.crosses_trunks(sender, d.entry) || woken_all_ >= 2) return true;
+    const PlanChunk& chunk = chunk_of(d);
+    if ((chunk.pods & pod_bit(ports_.pod(d.entry))) != 0) return false;
+    const int pod = ports_.pod(sender);
+    return pod < 0 || !options_.trunk_budgets ||
+           (chunk.copies == 0 && pod_meant_to_send(chunk) == pod) ||
+           trunk_budget_[at(pod)] >= chunk.bytes;
+  }
+
+  int pod_meant_to_send(const PlanChunk& chunk) const {
+    return ports_.pod(plan_.holders_of(chunk).front());
+  }
+
+  // What the trunk out of each pod may carry in the bound's time beside the first copies that the
+  // pod is meant to send.
+  void set_trunk_budgets(double bound_s) {
+    for (const PlanNetwork::Port& trunk : net_.trunks_out)
+      trunk_budget_.push_back(trunk.bytes_per_s * bound_s * kTrunkTolerance);
+    for (const PlanChunk& chunk : plan_.chunks)
+      change_trunk_budget(pod_meant_to_send(chunk), -chunk.bytes);
+  }
+  void change_trunk_budget(int pod, double bytes) {
+    if (pod >= 0) trunk_budget_[at(pod)] += bytes;
   }
 
   // --- one instant: who sends what to whom ---
@@ -156,13 +167,10 @@ class Swarm {
                const std::uint32_t id = chunk.first + (number % count + z) % count;
                const PlanDelivery& d = plan_.deliveries[id];
                const std::size_t port = ports_.receive_port(d.entry);
-               if (d.state != DeliveryState::open || !ports_.can_receive(port) ||
-                   !may_cross(sender, d)) {
-                 continue;
-               }
+               if (d.state != DeliveryState::open || !may_take(sender, d)) continue;
                ++candidates;
                const int rotation = (net_.island[at(d.entry)] * 131 + net_.rail[at(sender)]) % 97;
-               const double score = ports_.work_left_s(port) * (1 + 1e-7 * rotation);
+               const double score = ports_.urgency_s(port) * (1 + 1e-7 * rotation);
                if (best && score <= best_score) continue;
                best_score = score;
                best = Choice{sender, id, -1, true};
@@ -199,9 +207,9 @@ class Swarm {
           continue;
         }
         ++looked;
-        if (!may_cross(sender, d)) continue;
+        if (!may_take(sender, d)) continue;
         const double score =
-            ports_.work_left_s(at(bundle->port)) - chunk_of(d).copies * seconds_in(d);
+            ports_.urgency_s(at(bundle->port)) - chunk_of(d).copies * seconds_in(d);
         if (best && score <= best_score) continue;
         best_score = score;
         best = Choice{sender, offer.delivery, offer.from, false};
@@ -216,12 +224,25 @@ class Swarm {
     PlanDelivery& d = plan_.deliveries[choice.delivery];
     const std::size_t port = ports_.receive_port(d.entry);
     d.state = DeliveryState::chosen;
+    spend_trunk(choice, d, -1);
     ++chunk_of(d).copies;
     ports_.take(choice.sender, d.entry);
     ports_.add_work(port, -seconds_in(d));
     if (!choice.fresh) budget_s(choice.sender) -= seconds_out(choice.sender, chunk_of(d));
     if (tentative_[port].empty()) taken_.push_back(port);
     tentative_[port].push_back(choice);
+  }
+
+  // With the chunk's copies as before the choice, or after it was taken back.
+  void spend_trunk(const Choice& choice, const PlanDelivery& d, double sign) {
+    if (!net_.has_trunks()) return;
+    const PlanChunk& chunk = chunk_of(d);
+    const int pod = ports_.pod(choice.sender);
+    const bool crosses = ports_.crosses_trunks(choice.sender, d.entry);
+    if (chunk.copies == 0) change_trunk_budget(pod_meant_to_send(chunk), -sign * chunk.bytes);
+    if (!crosses) return;
+    change_trunk_budget(pod, sign * chunk.bytes);
+    ports_.add_trunk_work(ports_.pod(d.entry), sign * chunk.bytes);
   }
 
   Choice release(std::size_t port, std::size_t k) {
@@ -231,6 +252,7 @@ class Swarm {
     PlanDelivery& d = plan_.deliveries[choice.delivery];
     d.state = DeliveryState::open;
     --chunk_of(d).copies;
+    spend_trunk(choice, d, +1);
     ports_.leave(choice.sender, d.entry);
     ports_.add_work(port, seconds_in(d));
     if (!choice.fresh) budget_s(choice.sender) += seconds_out(choice.sender, chunk_of(d));
@@ -240,8 +262,8 @@ class Swarm {
 
   // The chunk has no copy any more, and its owners may have passed it: they must find it again.
   void give_back(std::uint32_t chunk) {
-    for (const int holder : plan_.chunks[chunk].holders)
-      if (holder != kNobody) offers_.of(holder).fresh.push_back(chunk);
+    for (const int holder : plan_.holders_of(plan_.chunks[chunk]))
+      offers_.of(holder).fresh.push_back(chunk);
   }
 
   // Takes a receiver from another sender of this instant that finds another one.
@@ -282,13 +304,14 @@ class Swarm {
       const Choice other = release(port, k);
       // The place is kept while the other one looks for a new receiver.
       wanted.state = DeliveryState::chosen;
-      ports_.keep(port);
-      const auto instead = may_cross(wish.sender, wanted) ? pick(other.sender) : std::nullopt;
+      const bool possible = may_take(wish.sender, wanted);
+      ports_.keep(wish.sender, wanted.entry);
+      const auto instead = possible ? pick(other.sender) : std::nullopt;
       wanted.state = DeliveryState::open;
-      ports_.unkeep(port);
+      ports_.unkeep(wish.sender, wanted.entry);
       if (instead) {
         hold(*instead);
-        if (ports_.can_receive(port) && may_cross(wish.sender, wanted)) {
+        if (may_take(wish.sender, wanted)) {
           hold(wish);
           return true;
         }
@@ -313,17 +336,17 @@ class Swarm {
     PlanDelivery& d = plan_.deliveries[choice.delivery];
     PlanChunk& chunk = chunk_of(d);
     d.state = DeliveryState::under_way;
-    chunk.pods |= bit(ports_.pod(d.entry));
+    chunk.pods |= pod_bit(ports_.pod(d.entry));
     if (choice.fresh && chunk.copies == 1) {
-      for (const int holder : chunk.holders)
-        if (holder != kNobody) offers_.of(holder).first_copies_s -= seconds_out(holder, chunk);
+      for (const int holder : plan_.holders_of(chunk))
+        offers_.of(holder).first_copies_s -= seconds_out(holder, chunk);
     }
     const auto op = static_cast<std::int64_t>(result_.ops.size());
     const int depth = choice.from < 0 ? 0 : depth_[at(choice.from)] + 1;
     result_.depth = std::max(result_.depth, depth);
     depth_.push_back(depth);
     result_.ops.push_back({Rank(choice.sender), Rank(d.entry), choice.delivery, choice.from});
-    running_.push({now_s_ + chunk.bytes / ports_.slot_rate(choice.sender, d.entry), op});
+    flows_.start(static_cast<FlowId>(op), ports_.path(choice.sender, d.entry), chunk.bytes, now_s_);
     --pending_;
   }
 
@@ -335,14 +358,7 @@ class Swarm {
     ports_.leave(op.src.value, d.entry);
     for (const int rank : ranks_of_send_port_[ports_.send_port(op.src.value)]) offers_.wake(rank);
     if (ports_.work_left_s(port) > kInstant) offers_.wake_for(port, options_.wakes);
-    if (ports_.crosses_trunks(op.src.value, d.entry)) wake_pod(ports_.pod(op.src.value));
     offer_on(op, id);
-  }
-
-  // Whoever may have waited for the pod's trunk.
-  void wake_pod(int pod) {
-    for (int r = 0; r < offers_.ranks(); ++r)
-      if (ports_.pod(r) == pod) offers_.wake(r);
   }
 
   // The rank that a chunk has reached may hand it on.
@@ -368,6 +384,7 @@ class Swarm {
   const SwarmOptions options_;
   SwarmPorts ports_;
   SwarmOffers offers_;
+  Flows flows_;  // by wire op
   SwarmResult result_;
   std::vector<int> depth_;  // by wire op
   double now_s_ = 0;
@@ -375,12 +392,12 @@ class Swarm {
   int woken_all_ = 0;  // times since something ran
 
   std::vector<double> budget_s_;                // by send port
+  std::vector<double> trunk_budget_;            // bytes, by pod
   std::vector<std::vector<Choice>> tentative_;  // by receive port
   std::vector<std::size_t> taken_;              // receive ports with a tentative choice
   std::vector<std::uint32_t> visited_;          // by receive port: the last visit_ that tried it
   std::uint32_t visit_ = 0;
   std::vector<std::vector<int>> ranks_of_send_port_;
-  std::priority_queue<Running> running_;
 };
 
 }  // namespace

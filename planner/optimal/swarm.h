@@ -8,11 +8,12 @@
 namespace refit {
 
 struct SwarmOptions {
-  bool augment = true;  // a sender without a free receiver may take one from another sender
-  int look = 24;        // chunks that nobody has yet, looked at per choice
-  int scan = 64;        // receivers looked at per choice
-  int wakes = 12;       // idle senders woken when a receiver falls free
-  int offers = 0;       // a relay offers a chunk to so many islands; 0: to all that lack it
+  bool trunk_budgets = true;  // a trunk carries first copies before copies
+  bool augment = true;        // a sender without a free receiver may take one from another sender
+  int look = 24;              // chunks that nobody has yet, looked at per choice
+  int scan = 64;              // receivers looked at per choice
+  int wakes = 12;             // idle senders woken when a receiver falls free
+  int offers = 0;             // a relay offers a chunk to so many islands; 0: to all that lack it
 };
 
 // A transfer between islands, in the order in which they start.

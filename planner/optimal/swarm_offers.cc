@@ -55,11 +55,16 @@ SwarmOffers::SwarmOffers(const Assignment& plan, const SwarmPorts& ports, int ra
 
 void SwarmOffers::add_fresh_chunks() {
   const std::vector<std::uint32_t> order = chunks_in_turn(plan_);
-  for (std::size_t k = 0; k < PlanChunk{}.holders.size(); ++k) {
+  // Those who are meant to send a chunk have it in their lists before others do.
+  bool more = true;
+  for (std::size_t k = 0; more; ++k) {
+    more = false;
     for (const std::uint32_t i : order) {
       const PlanChunk& chunk = plan_.chunks[i];
-      const int holder = chunk.holders[k];
-      if (holder == kNobody) continue;
+      const auto holders = plan_.holders_of(chunk);
+      if (k >= holders.size()) continue;
+      more = true;
+      const int holder = holders[k];
       of(holder).fresh.push_back(i);
       of(holder).first_copies_s += chunk.bytes / ports_.out(holder).bytes_per_s;
       for (std::uint32_t d = chunk.first; d < chunk.end; ++d) add(holder, {d, -1});

@@ -11,43 +11,66 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 SwarmPorts::SwarmPorts(const PlanNetwork& network, const Assignment& plan)
     : net_(network),
-      send_busy_(network.send_ports.size(), 0),
-      receive_busy_(network.receive_ports.size(), 0),
-      trunk_out_busy_(network.trunks_out.size(), 0),
-      trunk_in_busy_(network.trunks_in.size(), 0),
+      send_busy_(network.send_ports.size(), {0, 0}),
+      receive_busy_(network.receive_ports.size(), {0, 0}),
       work_left_s_(network.receive_ports.size(), 0),
+      trunk_work_left_s_(network.trunks_in.size(), 0),
+      pod_of_receive_port_(network.receive_ports.size(), kNobody),
       place_in_free_(network.receive_ports.size(), kNobody) {
+  for (const auto* ports :
+       {&network.send_ports, &network.receive_ports, &network.trunks_out, &network.trunks_in}) {
+    for (const PlanNetwork::Port& port : *ports)
+      paths_.capacity_bytes_per_s.push_back(port.bytes_per_s);
+  }
   for (const PlanDelivery& d : plan.deliveries)
     work_left_s_[receive_port(d.entry)] += plan.chunks[d.chunk].bytes / in(d.entry).bytes_per_s;
+  if (network.has_trunks()) {
+    for (int r = 0; r < network.ranks(); ++r) pod_of_receive_port_[receive_port(r)] = pod(r);
+    for (const PlanChunk& chunk : plan.chunks) {
+      std::uint64_t entered = chunk.pods;
+      for (std::uint32_t d = chunk.first; d < chunk.end; ++d) {
+        const int to = pod(plan.deliveries[d].entry);
+        if (to < 0 || (entered & pod_bit(to)) != 0) continue;
+        entered |= pod_bit(to);
+        add_trunk_work(to, chunk.bytes);
+      }
+    }
+  }
   for (std::size_t p = 0; p < network.receive_ports.size(); ++p) note_free(p);
 }
 
-bool SwarmPorts::trunks_are_free(int src, int dst) const {
-  const int from = pod(src), to = pod(dst);
-  if (from >= 0 && trunk_out_busy_[at(from)] >= net_.trunks_out[at(from)].slots) return false;
-  return to < 0 || trunk_in_busy_[at(to)] < net_.trunks_in[at(to)].slots;
-}
-
-double SwarmPorts::slot_rate(int src, int dst) const {
-  double rate = std::min(out(src).slot_rate(), in(dst).slot_rate());
-  if (!crosses_trunks(src, dst)) return rate;
-  if (pod(src) >= 0) rate = std::min(rate, net_.trunks_out[at(pod(src))].slot_rate());
-  if (pod(dst) >= 0) rate = std::min(rate, net_.trunks_in[at(pod(dst))].slot_rate());
-  return rate;
+PathId SwarmPorts::path(int src, int dst) {
+  const std::size_t out = send_port(src), in = receive_port(dst);
+  const auto [found, is_new] = path_of_ports_.try_emplace(
+      (static_cast<std::uint64_t>(out) << 32) | in, static_cast<PathId>(paths_.size()));
+  if (!is_new) return found->second;
+  std::vector<PathLink> links;
+  std::size_t first = 0;
+  const auto add = [&](const std::vector<PlanNetwork::Port>& ports, std::int64_t which) {
+    if (which >= 0) links.push_back({LinkId(static_cast<std::int64_t>(first) + which), 1});
+    first += ports.size();
+  };
+  const bool crosses = crosses_trunks(src, dst);
+  add(net_.send_ports, static_cast<std::int64_t>(out));
+  add(net_.receive_ports, static_cast<std::int64_t>(in));
+  add(net_.trunks_out, crosses ? pod(src) : kNobody);
+  add(net_.trunks_in, crosses ? pod(dst) : kNobody);
+  return paths_.add(links);
 }
 
 void SwarmPorts::change(int src, int dst, int by) {
-  send_busy_[send_port(src)] += by;
-  receive_busy_[receive_port(dst)] += by;
+  change_place(send_busy_[send_port(src)], src, dst, by);
+  change_place(receive_busy_[receive_port(dst)], src, dst, by);
   note_free(receive_port(dst));
-  if (!crosses_trunks(src, dst)) return;
-  if (pod(src) >= 0) trunk_out_busy_[at(pod(src))] += by;
-  if (pod(dst) >= 0) trunk_in_busy_[at(pod(dst))] += by;
 }
 
 void SwarmPorts::add_work(std::size_t port, double seconds) {
   work_left_s_[port] += seconds;
   note_free(port);
+}
+
+void SwarmPorts::add_trunk_work(int pod, double bytes) {
+  if (pod >= 0) trunk_work_left_s_[at(pod)] += bytes / net_.trunks_in[at(pod)].bytes_per_s;
 }
 
 void SwarmPorts::note_free(std::size_t port) {

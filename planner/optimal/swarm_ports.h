@@ -1,10 +1,15 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "planner/optimal/assignment.h"
 #include "planner/optimal/network.h"
+#include "sim/link_paths.h"
 
 namespace refit {
 
@@ -23,42 +28,68 @@ class SwarmPorts {
   const PlanNetwork::Port& out(int rank) const { return net_.send_ports[send_port(rank)]; }
   const PlanNetwork::Port& in(int rank) const { return net_.receive_ports[receive_port(rank)]; }
 
-  bool can_send(int rank) const { return send_busy_[send_port(rank)] < out(rank).slots; }
+  using Way = PlanNetwork::Way;
+  bool can_send(int rank) const { return has_place(send_busy_[send_port(rank)], out(rank).slots); }
   bool can_receive(std::size_t port) const {
-    return receive_busy_[port] < net_.receive_ports[port].slots;
+    return has_place(receive_busy_[port], net_.receive_ports[port].slots);
+  }
+  // Whether both ports have a place for a transfer between these ranks.
+  bool fits(int src, int dst) const {
+    const Way way = net_.way(Rank(src), Rank(dst));
+    return send_busy_[send_port(src)][way] < out(src).slots[way] &&
+           receive_busy_[receive_port(dst)][way] < in(dst).slots[way];
   }
 
   // -1 where no trunk limits anything.
   int pod(int rank) const {
     return net_.has_trunks() ? net_.pod[static_cast<std::size_t>(rank)] : kNobody;
   }
-  bool crosses_trunks(int src, int dst) const { return pod(src) != pod(dst); }
-  bool trunks_are_free(int src, int dst) const;
-
-  // At which one transfer runs between two ranks, alone in its slots.
-  double slot_rate(int src, int dst) const;
+  bool crosses_trunks(int src, int dst) const {
+    return net_.way(Rank(src), Rank(dst)) == Way::crossing;
+  }
+  // Over the two ports, and the trunks between them.
+  PathId path(int src, int dst);
+  const LinkPaths& paths() const { return paths_; }
 
   // A transfer takes its places, or leaves them.
   void take(int src, int dst) { change(src, dst, +1); }
   void leave(int src, int dst) { change(src, dst, -1); }
   // A place at a receive port that is kept while its taker looks elsewhere.
-  void keep(std::size_t port) { ++receive_busy_[port]; }
-  void unkeep(std::size_t port) { --receive_busy_[port]; }
+  void keep(int src, int dst) { change_place(receive_busy_[receive_port(dst)], src, dst, +1); }
+  void unkeep(int src, int dst) { change_place(receive_busy_[receive_port(dst)], src, dst, -1); }
 
   // What nobody has been chosen to send yet.
   double work_left_s(std::size_t port) const { return work_left_s_[port]; }
   void add_work(std::size_t port, double seconds);
+  void add_trunk_work(int pod, double bytes);
+  // Of the port, or of the trunk before it if that is more.
+  double urgency_s(std::size_t port) const {
+    const int pod = pod_of_receive_port_[port];
+    if (pod < 0) return work_left_s_[port];
+    return std::max(work_left_s_[port], trunk_work_left_s_[static_cast<std::size_t>(pod)]);
+  }
 
   // Receive ports that could take something now, in no particular but reproducible order.
   const std::vector<std::size_t>& free() const { return free_; }
 
  private:
+  using Busy = std::array<int, PlanNetwork::ways>;
+  bool has_place(const Busy& busy, const Busy& slots) const {
+    return busy[Way::inside] < slots[Way::inside] ||
+           (net_.has_trunks() && busy[Way::crossing] < slots[Way::crossing]);
+  }
+  void change_place(Busy& busy, int src, int dst, int by) {
+    busy[net_.way(Rank(src), Rank(dst))] += by;
+  }
   void change(int src, int dst, int by);
   void note_free(std::size_t port);
 
   const PlanNetwork& net_;
-  std::vector<int> send_busy_, receive_busy_, trunk_out_busy_, trunk_in_busy_;
-  std::vector<double> work_left_s_;
+  LinkPaths paths_;  // links: send ports, receive ports, trunks out of and into pods
+  std::unordered_map<std::uint64_t, PathId> path_of_ports_;  // only looked up, never walked
+  std::vector<Busy> send_busy_, receive_busy_;
+  std::vector<double> work_left_s_, trunk_work_left_s_;
+  std::vector<int> pod_of_receive_port_;  // -1: no trunk
   std::vector<std::size_t> free_;
   std::vector<int> place_in_free_;
 };

@@ -5,16 +5,11 @@
 #include <vector>
 
 #include "schedule/schedule.h"
+#include "sim/link_paths.h"
 #include "topology/cluster.h"
 #include "topology/route.h"
 
 namespace refit::detail {
-
-// How many bytes a link carries per byte of the flow that crosses it.
-struct PathLink {
-  LinkId link;
-  double weight = 0;
-};
 
 struct DomainShare {
   DomainId from, to;

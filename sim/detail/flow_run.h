@@ -2,11 +2,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <queue>
 #include <vector>
 
 #include "schedule/timeline.h"
-#include "sim/detail/max_min.h"
 #include "sim/detail/task_graph.h"
+#include "sim/flows.h"
 
 namespace refit::detail {
 
@@ -22,34 +23,30 @@ class FlowRun {
 
   // Start and end of every task; complete when no event is left.
   const Timeline& timeline() const { return timeline_; }
-  const MaxMin& rates() const { return rates_; }
+  double rate(TaskId task) const { return flowing_[task] ? flows_.rate(task) : 0; }
 
  private:
-  struct Event {
-    double time_s = 0;
+  struct Delay {
+    double end_s = 0;
     TaskId task = 0;
-    std::uint32_t version = 0;  // an event is void once its task's version has moved on
+    friend bool operator<(const Delay& a, const Delay& b) {  // the earliest is on top
+      return a.end_s != b.end_s ? a.end_s > b.end_s : a.task > b.task;
+    }
   };
-  static bool later(const Event& a, const Event& b);
 
-  void schedule_event(TaskId task, double time_s);
   void start(TaskId task);
   void begin_flow(TaskId task);
   void finish(TaskId task);
   void start_ready_tasks();
-  void update_flows();
 
   const TaskGraph& graph_;
-  MaxMin rates_;
+  Flows flows_;
+  std::priority_queue<Delay> delays_;
   Timeline timeline_;
   double now_s_ = 0;
-  std::vector<Event> heap_;
-  std::vector<std::uint32_t> version_, waits_for_;
+  std::vector<std::uint32_t> waits_for_;
   std::vector<bool> flowing_;
-  // Of flows: what was left when their rate last changed.
-  std::vector<double> left_bytes_, since_s_, rate_;
   std::vector<TaskId> ready_;
-  std::vector<Event> due_;
 };
 
 }  // namespace refit::detail

@@ -105,20 +105,20 @@ class NativeRun {
     sg::NetZone* zone = zone_->get_iface();
     src_ = zone->create_host("src", 1.0);
     dst_ = zone->create_host("dst", 1.0);
-    links_.resize(graph_.capacity_bytes_per_s.size(), nullptr);
-    for (const PathLink& crossed : graph_.path_links) {
+    links_.resize(graph_.paths.capacity_bytes_per_s.size(), nullptr);
+    for (const PathLink& crossed : graph_.paths.links) {
       const std::size_t l = crossed.link.index();
       if (links_[l] != nullptr) continue;
-      const double rate = graph_.capacity_bytes_per_s[l] * kUnitsPerByte;
+      const double rate = graph_.paths.capacity_bytes_per_s[l] * kUnitsPerByte;
       links_[l] = zone->create_link(fmt::format("link {}", l), rate)->get_impl();
     }
     zone->seal();
   }
 
   void build_paths() {
-    paths_.resize(graph_.paths());
-    for (PathId id = 0; id < graph_.paths(); ++id) {
-      const auto links = graph_.links_of(id);
+    paths_.resize(graph_.paths.size());
+    for (PathId id = 0; id < graph_.paths.size(); ++id) {
+      const auto links = graph_.paths.of(id);
       if (links.empty()) continue;
       NativePath& path = paths_[id];
       path.unit = std::min_element(links.begin(), links.end(), [](const auto& a, const auto& b) {

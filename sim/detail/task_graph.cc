@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "sim/detail/collective_path.h"
 #include "sim/detail/lane_order.h"
 #include "sim/detail/op_cost.h"
 #include "topology/route.h"
@@ -20,7 +21,6 @@ class PathTable {
  public:
   PathTable(const Schedule& schedule, const Cluster& cluster, TaskGraph& graph)
       : cluster_(cluster), graph_(graph), collectives_(schedule, cluster) {
-    graph_.path_begin = {0, 0};  // path 0: no links
     latency_s_ = {0};
   }
 
@@ -51,8 +51,7 @@ class PathTable {
   }
 
   void add(const std::vector<PathLink>& links, double latency_s) {
-    graph_.path_links.insert(graph_.path_links.end(), links.begin(), links.end());
-    graph_.path_begin.push_back(static_cast<std::uint32_t>(graph_.path_links.size()));
+    graph_.paths.add(links);
     latency_s_.push_back(latency_s);
   }
 
@@ -129,7 +128,7 @@ TaskGraph make_task_graph(const Schedule& schedule, const Cluster& cluster,
   }
   TaskGraph graph;
   graph.ops = schedule.ops.size();
-  graph.capacity_bytes_per_s = capacities(cluster, model);
+  graph.paths.capacity_bytes_per_s = capacities(cluster, model);
 
   PathTable paths(schedule, cluster, graph);
   LaneOrder order(schedule.ranks, schedule.lanes, static_cast<TaskId>(graph.ops));
@@ -154,11 +153,11 @@ TaskGraph make_task_graph(const Schedule& schedule, const Cluster& cluster,
 }
 
 std::vector<double> link_bytes(const TaskGraph& graph) {
-  std::vector<double> bytes_of_path(graph.paths(), 0);
+  std::vector<double> bytes_of_path(graph.paths.size(), 0);
   for (std::size_t t = 0; t < graph.tasks(); ++t) bytes_of_path[graph.path[t]] += graph.bytes[t];
-  std::vector<double> bytes(graph.capacity_bytes_per_s.size(), 0);
-  for (std::size_t p = 0; p < graph.paths(); ++p) {
-    for (const PathLink& crossed : graph.links_of(static_cast<PathId>(p))) {
+  std::vector<double> bytes(graph.paths.capacity_bytes_per_s.size(), 0);
+  for (std::size_t p = 0; p < graph.paths.size(); ++p) {
+    for (const PathLink& crossed : graph.paths.of(static_cast<PathId>(p))) {
       bytes[crossed.link.index()] += crossed.weight * bytes_of_path[p];
     }
   }

@@ -5,14 +5,13 @@
 #include <vector>
 
 #include "schedule/schedule.h"
-#include "sim/detail/collective_path.h"
+#include "sim/link_paths.h"
 #include "sim/network_model.h"
 #include "topology/cluster.h"
 
 namespace refit::detail {
 
 using TaskId = std::uint32_t;
-using PathId = std::uint32_t;
 
 // A schedule as the solvers see it: tasks that wait for others, then for a delay, and then move
 // bytes over a path of links. Flat arrays, since there may be millions.
@@ -23,27 +22,19 @@ struct TaskGraph {
   std::size_t ops = 0;
   std::vector<double> delay_s;  // latency, or the duration of a compute op
   std::vector<double> bytes;
-  std::vector<PathId> path;                    // path 0 has no links: nothing to wait for
+  std::vector<PathId> path;
   std::vector<std::uint32_t> successor_begin;  // tasks() + 1 entries
   std::vector<TaskId> successors;
   std::vector<std::uint32_t> in_degree;
-  std::vector<std::uint32_t> path_begin;  // paths() + 1 entries
-  std::vector<PathLink> path_links;
-  std::vector<double> capacity_bytes_per_s;  // by link
+  LinkPaths paths;
 
   std::size_t tasks() const { return path.size(); }
-  std::size_t paths() const { return path_begin.size() - 1; }
   std::span<const TaskId> successors_of(TaskId task) const {
     return std::span(successors)
         .subspan(successor_begin[task], successor_begin[task + 1] - successor_begin[task]);
   }
-  std::span<const PathLink> links_of(PathId id) const {
-    return std::span(path_links).subspan(path_begin[id], path_begin[id + 1] - path_begin[id]);
-  }
   // Whether the task shares links with others; without, it only takes its delay.
-  bool moves_bytes(TaskId task) const {
-    return bytes[task] > 0 && path_begin[path[task]] != path_begin[path[task] + 1];
-  }
+  bool moves_bytes(TaskId task) const { return bytes[task] > 0 && !paths.of(path[task]).empty(); }
 };
 
 TaskGraph make_task_graph(const Schedule& schedule, const Cluster& cluster,

@@ -86,31 +86,31 @@ TEST_CASE("solvers: rates are max-min fair after every event", "[sim][solver]") 
     std::vector<double> moved(graph.tasks(), 0);
     double now = 0;
     for (auto next = run.next_event_s(); next; next = run.next_event_s()) {
-      std::vector<double> load(graph.capacity_bytes_per_s.size(), 0);
-      std::vector<double> fastest(graph.capacity_bytes_per_s.size(), 0);
+      std::vector<double> load(graph.paths.capacity_bytes_per_s.size(), 0);
+      std::vector<double> fastest(graph.paths.capacity_bytes_per_s.size(), 0);
       for (detail::TaskId task = 0; task < graph.tasks(); ++task) {
-        const double rate = run.rates().rate(task);
+        const double rate = run.rate(task);
         moved[task] += rate * (*next - now);
         if (rate == 0) continue;
-        for (const detail::PathLink& crossed : graph.links_of(graph.path[task])) {
+        for (const PathLink& crossed : graph.paths.of(graph.path[task])) {
           load[crossed.link.index()] += crossed.weight * rate;
           fastest[crossed.link.index()] = std::max(fastest[crossed.link.index()], rate);
         }
       }
       bool fits = true;
       for (std::size_t l = 0; l < load.size(); ++l) {
-        fits = fits && load[l] <= graph.capacity_bytes_per_s[l] * (1 + 1e-9);
+        fits = fits && load[l] <= graph.paths.capacity_bytes_per_s[l] * (1 + 1e-9);
       }
       REQUIRE(fits);
       // Each flow has a full link on which nobody is faster.
       bool fair = true;
       for (detail::TaskId task = 0; task < graph.tasks(); ++task) {
-        const double rate = run.rates().rate(task);
+        const double rate = run.rate(task);
         if (rate == 0) continue;
         bool bottleneck = false;
-        for (const detail::PathLink& crossed : graph.links_of(graph.path[task])) {
+        for (const PathLink& crossed : graph.paths.of(graph.path[task])) {
           const std::size_t l = crossed.link.index();
-          bottleneck = bottleneck || (load[l] >= graph.capacity_bytes_per_s[l] * (1 - 1e-9) &&
+          bottleneck = bottleneck || (load[l] >= graph.paths.capacity_bytes_per_s[l] * (1 - 1e-9) &&
                                       rate >= fastest[l] * (1 - 1e-9));
         }
         fair = fair && bottleneck;

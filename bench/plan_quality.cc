@@ -1,0 +1,170 @@
+// How near the plans of `optimal` come to the proven bound, as the Markdown of
+// docs/plan_quality.md. All times are wire-only: one simulator, line rates, no latency, no
+// software.
+//   plan_quality [published] [small] [named] [random [FIRST_SEED COUNT]]      default: all parts
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "bench/measured_child.h"
+#include "models/parcels.h"
+#include "planner/plan.h"
+#include "scenarios/scenario.h"
+#include "schedule/verify.h"
+#include "sim/flow_bound.h"
+#include "sim/predict.h"
+#include "tests/support/random_refit.h"
+
+namespace refit::bench {
+namespace {
+
+constexpr const char* kOthers[] = {"reshard", "direct", "hybrid", "gather_broadcast"};
+
+double wire_seconds(const Schedule& schedule, const Cluster& cluster) {
+  return predict(schedule, cluster, {wire_only(), {}}).makespan_s;
+}
+
+Schedule proved(const Refit& refit, const Cluster& cluster, const char* strategy,
+                const PlanOptions& options = {}) {
+  Schedule schedule = plan(refit, cluster, named_policy(strategy), options);
+  const Diagnostics findings = verify(schedule, refit);
+  if (!findings.empty()) {
+    throw Error(
+        ErrorCode::check_failed,
+        fmt::format("{} plan: {}: {}", strategy, findings.front().where, findings.front().message));
+  }
+  return schedule;
+}
+
+struct Quality {
+  double bound_s = 0, no_relay_s = 0, optimal_s = 0, plan_s = 0;
+  std::string binding;
+  double ratio() const { return optimal_s / bound_s; }
+};
+
+Quality quality(const Refit& refit, const Cluster& cluster) {
+  const FlowBound bound = flow_bound(find_parcels(refit), cluster);
+  const auto start = std::chrono::steady_clock::now();
+  const Schedule schedule = proved(refit, cluster, "optimal");
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  return {bound.seconds, bound.no_relay_seconds, wire_seconds(schedule, cluster), took.count(),
+          bound.binding};
+}
+
+// Text that a child process hands back: numbers with all their digits, one a line, then words.
+std::string to_text(const Quality& q) {
+  return fmt::format("{} {} {} {} {}", q.bound_s, q.no_relay_s, q.optimal_s, q.plan_s, q.binding);
+}
+Quality from_text(const std::string& text) {
+  Quality q;
+  int read = 0;
+  if (std::sscanf(text.c_str(), "%lf %lf %lf %lf %n", &q.bound_s, &q.no_relay_s, &q.optimal_s,
+                  &q.plan_s, &read) < 4) {
+    throw Error(ErrorCode::environment, "a measuring process said: " + text);
+  }
+  q.binding = text.substr(static_cast<std::size_t>(read));
+  return q;
+}
+
+std::string others_row(const Scenario& s, double optimal_s) {
+  std::string row;
+  for (const char* strategy : kOthers) {
+    const Schedule schedule = proved(s.refit, s.cluster, strategy, s.plan);
+    row += fmt::format(" {:.2f} x |", wire_seconds(schedule, s.cluster) / optimal_s);
+  }
+  return row;
+}
+
+// Every scenario file of a folder: how near, and how much slower the others are.
+void table_of_files(const std::string& folder) {
+  fmt::print("| scenario | bound | without relays | `optimal` | / bound | set by |");
+  for (const char* strategy : kOthers) fmt::print(" {} |", strategy);
+  fmt::print("\n|---|---|---|---|---|---|---|---|---|---|\n");
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(REFIT_SOURCE_DIR) + "/scenarios/" + folder))
+    files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const std::filesystem::path& file : files) {
+    const Scenario s = load_scenario(file.string());
+    const Measured m = measured_child([&] { return to_text(quality(s.refit, s.cluster)); });
+    const Quality q = from_text(m.text);
+    const Measured others = measured_child([&] { return others_row(s, q.optimal_s); });
+    fmt::print("| `{}` | {} | {} | {} | {:.3f} | {} |{}\n", file.stem().string(),
+               format_seconds(q.bound_s), format_seconds(q.no_relay_s), format_seconds(q.optimal_s),
+               q.ratio(), q.binding, others.text);
+    std::fflush(stdout);
+  }
+}
+
+void random_table(std::uint32_t first, std::uint32_t count) {
+  struct Row {
+    std::uint32_t seed;
+    Quality q;
+    std::string words;
+  };
+  std::vector<Row> rows;
+  for (std::uint32_t seed = first; seed < first + count; ++seed) {
+    const test::RandomRefit random = test::random_refit(seed);
+    const Measured m =
+        measured_child([&] { return to_text(quality(random.refit, random.cluster)); });
+    rows.push_back({seed, from_text(m.text), random.words});
+    fmt::print(stderr, "{} {:.4f} {:.1f} s  {}\n", seed, rows.back().q.ratio(),
+               rows.back().q.plan_s, random.words);
+  }
+  std::sort(rows.begin(), rows.end(),
+            [](const Row& a, const Row& b) { return a.q.ratio() > b.q.ratio(); });
+  const auto within = [&](double limit) {
+    const auto n = std::count_if(rows.begin(), rows.end(),
+                                 [&](const Row& row) { return row.q.ratio() <= limit; });
+    return 100.0 * static_cast<double>(n) / static_cast<double>(rows.size());
+  };
+  fmt::print(
+      "Seeds {} to {}: median {:.4f}, within 1.02 {:.1f} %, within 1.05 {:.1f} %, "
+      "within 1.10 {:.1f} %, worst {:.3f}.\n\n",
+      first, first + count - 1, rows[rows.size() / 2].q.ratio(), within(1.02), within(1.05),
+      within(1.10), rows.front().q.ratio());
+  fmt::print(
+      "| seed | / bound | bound | without relays | set by | refit |\n|---|---|---|---|---|---|\n");
+  for (std::size_t i = 0; i < std::min<std::size_t>(10, rows.size()); ++i) {
+    const Row& row = rows[i];
+    fmt::print("| {} | {:.3f} | {} | {} | {} | {} |\n", row.seed, row.q.ratio(),
+               format_seconds(row.q.bound_s), format_seconds(row.q.no_relay_s), row.q.binding,
+               row.words);
+  }
+}
+
+}  // namespace
+}  // namespace refit::bench
+
+int main(int argc, char** argv) {
+  using namespace refit::bench;
+  const std::vector<std::string> parts(argv + 1, argv + argc);
+  const auto wanted = [&](const char* part) {
+    return parts.empty() || std::find(parts.begin(), parts.end(), part) != parts.end();
+  };
+  try {
+    if (wanted("published")) table_of_files("published");
+    if (wanted("small")) table_of_files("small");
+    if (wanted("random")) {
+      const auto at = std::find(parts.begin(), parts.end(), "random");
+      const auto number = [&](int i, unsigned long usual) {
+        return static_cast<std::uint32_t>(parts.end() - at > i ? std::stoul(at[i]) : usual);
+      };
+      random_table(number(1, 1), number(2, 300));
+    }
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "plan_quality: {}\n", e.what());
+    return 1;
+  }
+}

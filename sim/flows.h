@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/max_min.h"
+
+namespace refit {
+
+// Flows in time: each moves its bytes over its path at its max-min fair rate. It knows no clock;
+// whoever drives it says when flows start and lets the next ones end.
+class Flows {
+ public:
+  explicit Flows(const LinkPaths& paths) : rates_(paths) {}  // the paths must outlive it
+
+  // The path must have links. `now_s` never falls from call to call, and is never past the next
+  // end. A number may be used again when its flow has ended.
+  void start(FlowId flow, PathId path, double bytes, double now_s);
+  // The flow that ends first, of equals the one with the smallest number. After all starts and ends
+  // of an instant, settle() must have been called.
+  struct End {
+    double time_s = 0;
+    FlowId flow = 0;
+  };
+  std::optional<End> next();
+  void end(FlowId flow);
+  void settle(double now_s);
+
+  double rate(FlowId flow) const { return rates_.rate(flow); }
+
+ private:
+  struct Event {
+    double time_s = 0;
+    FlowId flow = 0;
+    std::uint32_t version = 0;  // an event is void once its flow's version has moved on
+  };
+  static bool later(const Event& a, const Event& b);
+
+  MaxMin rates_;
+  std::vector<Event> heap_;
+  std::vector<std::uint32_t> version_;
+  std::vector<double> left_bytes_, since_s_, rate_;  // what was left when the rate last changed
+};
+
+}  // namespace refit
