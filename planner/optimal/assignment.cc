@@ -1,13 +1,9 @@
 #include "planner/optimal/assignment.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
-#include <set>
-#include <span>
 
 namespace refit {
 namespace {
@@ -74,15 +70,6 @@ class Assigner {
     for (const Rank r : *content.demanders) {
       if (!std::binary_search(content.owners->begin(), content.owners->end(), r))
         demanders_in_[island(r)].push_back(r);
-    }
-    for (const auto& [where, demanders] : demanders_in_) {
-      const auto owners = owners_in_.find(where);
-      if (owners == owners_in_.end()) continue;
-      for (const Rank dst : demanders) {
-        const Rank src = least(owners->second, [&](Rank r) { return nvlink_[r.index()]; });
-        nvlink_[src.index()] += static_cast<double>(content.bytes);
-        result_.locals.push_back({c, src, dst});
-      }
     }
     if (view.needers.empty()) return;
     const double mean = static_cast<double>(content.bytes) / content.chunks;
@@ -222,63 +209,7 @@ class Assigner {
   std::map<int, std::vector<Rank>> owners_in_, demanders_in_;  // of the content that is placed
 };
 
-constexpr double kMostRatio = 4;
-constexpr int kMostSlots = 8;
-
 }  // namespace
-
-void share_trunks(const std::vector<Content>& contents, const Assignment& assignment,
-                  double seconds, PlanNetwork& network) {
-  double slowest_bytes_per_s = std::numeric_limits<double>::infinity();
-  for (const PlanNetwork::Port& port : network.send_ports)
-    slowest_bytes_per_s = std::min(slowest_bytes_per_s, port.bytes_per_s);
-  // Of a chunk's entries into islands of a pod that does not own it, one crosses the trunk.
-  std::vector<std::array<double, PlanNetwork::ways>> bytes(network.receive_ports.size(), {0, 0});
-  std::vector<int> pod_of_port(network.receive_ports.size(), kNobody);
-  std::vector<std::set<int>> owning;
-  for (const Content& content : contents) {
-    owning.emplace_back();
-    for (const Rank owner : *content.owners) owning.back().insert(network.pod[owner.index()]);
-  }
-  std::map<int, int> entries;
-  for (const PlanChunk& chunk : assignment.chunks) {
-    const std::span deliveries(assignment.deliveries.data() + chunk.first, chunk.end - chunk.first);
-    entries.clear();
-    for (const PlanDelivery& d : deliveries)
-      ++entries[network.pod[static_cast<std::size_t>(d.entry)]];
-    for (const PlanDelivery& d : deliveries) {
-      const auto rank = static_cast<std::size_t>(d.entry);
-      const int pod = network.pod[rank];
-      const auto port = static_cast<std::size_t>(network.receive_port[rank]);
-      pod_of_port[port] = pod;
-      const bool owned = owning[static_cast<std::size_t>(chunk.content)].contains(pod);
-      const double crosses = owned ? 0 : 1.0 / entries[pod];
-      bytes[port][PlanNetwork::crossing] += crosses * chunk.bytes;
-      bytes[port][PlanNetwork::inside] += (1 - crosses) * chunk.bytes;
-    }
-  }
-  std::map<int, std::vector<std::size_t>> ports_of_pod;
-  for (std::size_t p = 0; p < bytes.size(); ++p) {
-    if (pod_of_port[p] != kNobody) ports_of_pod[pod_of_port[p]].push_back(p);
-  }
-  for (const auto& [pod, ports] : ports_of_pod) {
-    double most = 0, least = std::numeric_limits<double>::infinity();
-    for (const std::size_t p : ports) most = std::max({most, bytes[p][0], bytes[p][1]});
-    for (const std::size_t p : ports) {
-      for (const double b : bytes[p]) {
-        if (b * kMostRatio >= most) least = std::min(least, b);  // the rest is next to nothing
-      }
-    }
-    // So many places that senders with the slowest NICs can fill what the port needs.
-    const double unit = std::min(least, slowest_bytes_per_s * seconds);
-    for (const std::size_t p : ports) {
-      for (std::size_t way = 0; way < PlanNetwork::ways; ++way) {
-        network.receive_ports[p].slots[way] =
-            std::clamp(static_cast<int>(std::ceil(bytes[p][way] / unit - 0.25)), 1, kMostSlots);
-      }
-    }
-  }
-}
 
 Assignment assign(const AssignmentInput& input, const PlanNetwork& network) {
   return Assigner(input, network).run();

@@ -38,13 +38,7 @@ struct Assignment {
   std::vector<PlanChunk> chunks;
   std::vector<PlanDelivery> deliveries;
   std::vector<std::int32_t> holders;  // of all chunks; the first of a chunk is meant to send it
-  // Owners that serve demanders of their own island, by NVLink: whole contents.
-  struct Local {
-    int content;
-    Rank src, dst;
-  };
-  std::vector<Local> locals;
-  std::vector<double> sent_s;  // by send port: first copies assigned to it, in seconds
+  std::vector<double> sent_s;         // by send port: first copies assigned to it, in seconds
 
   std::span<const std::int32_t> holders_of(const PlanChunk& chunk) const {
     return std::span(holders).subspan(chunk.holders_begin, chunk.holders_end - chunk.holders_begin);
@@ -61,12 +55,6 @@ struct AssignmentInput {
   const FlowBound& bound;
   int most_holders = 2;  // owners of a chunk that may send it; more cost time
 };
-
-// Gives each receive port behind a trunk places for both ways in proportion to the bytes that will
-// come that way, so that sharing alone lets all ports of a pod end together.
-// `seconds`: that the whole is meant to take.
-void share_trunks(const std::vector<Content>& contents, const Assignment& assignment,
-                  double seconds, PlanNetwork& network);
 
 Assignment assign(const AssignmentInput& input, const PlanNetwork& network);
 

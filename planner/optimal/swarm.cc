@@ -131,8 +131,7 @@ class Swarm {
   std::optional<Choice> pick(int sender) {
     bool owes = false;
     if (auto fresh = pick_fresh(sender, owes)) return fresh;
-    if (owes && budget_s(sender) <= 0) return std::nullopt;
-    return pick_copy(sender);
+    return pick_offered(sender, owes && budget_s(sender) <= 0);
   }
 
   // Calls look(chunk number) for chunks that the sender owns and nobody has yet, in turn, until it
@@ -180,8 +179,8 @@ class Swarm {
     return best;
   }
 
-  // A copy of what it has, to the free receiver that lacks most, rare chunks first.
-  std::optional<Choice> pick_copy(int sender) {
+  // Of what it has for the free receivers, to the one that lacks most, rare chunks first.
+  std::optional<Choice> pick_offered(int sender, bool only_fresh) {
     Sender& s = offers_.of(sender);
     std::optional<Choice> best;
     double best_score = 0;
@@ -197,8 +196,9 @@ class Swarm {
       if (bundle == nullptr || bundle->offers.empty()) continue;
       if (!ports_.can_receive(at(bundle->port))) continue;
       ++seen;
-      int looked = 0;
-      for (std::size_t z = bundle->offers.size(); z-- > 0 && looked < kOffersLooked;) {
+      int looked = 0, skipped = 0;
+      for (std::size_t z = bundle->offers.size();
+           z-- > 0 && looked < kOffersLooked && skipped < kMostSkipped;) {
         const Offer offer = bundle->offers[z];
         const PlanDelivery& d = plan_.deliveries[offer.delivery];
         if (d.state == DeliveryState::chosen) continue;
@@ -206,13 +206,17 @@ class Swarm {
           s.forget(*bundle, z);
           continue;
         }
+        const int copies = chunk_of(d).copies;
+        if (only_fresh && copies > 0) {
+          ++skipped;
+          continue;
+        }
         ++looked;
         if (!may_take(sender, d)) continue;
-        const double score =
-            ports_.urgency_s(at(bundle->port)) - chunk_of(d).copies * seconds_in(d);
+        const double score = ports_.urgency_s(at(bundle->port)) - copies * seconds_in(d);
         if (best && score <= best_score) continue;
         best_score = score;
-        best = Choice{sender, offer.delivery, offer.from, false};
+        best = Choice{sender, offer.delivery, offer.from, copies == 0};
       }
     }
     return best;

@@ -155,7 +155,9 @@ std::optional<double> trunk_rate(const Cluster& cluster, const std::vector<Rank>
 
 CutParts rank_parts(const Cluster& cluster) {
   CutParts cut;
-  cut.ports = "NIC + NVLink";
+  // A lone NVLink domain has nowhere to go to by NIC and come back from.
+  const bool alone = cluster.domains() == 1 && cluster.gpus() > 1;
+  cut.ports = alone ? "NVLink" : "NIC + NVLink";
   for (int r = 0; r < cluster.gpus(); ++r) {
     cut.of_rank.push_back(r);
     cut.names.push_back(fmt::format("rank {}", r));
@@ -163,6 +165,7 @@ CutParts rank_parts(const Cluster& cluster) {
   set_port_rates(cluster, reach_by_pcie(cluster), cut);
   for (int r = 0; r < cluster.gpus(); ++r) {
     const auto i = static_cast<std::size_t>(r);
+    if (alone) cut.in_bytes_per_s[i] = cut.out_bytes_per_s[i] = 0;
     if (const auto port = cluster.nvlink_in(Rank{r}))
       *cut.in_bytes_per_s[i] += rate(cluster, *port);
     if (const auto port = cluster.nvlink_out(Rank{r}))

@@ -1,0 +1,143 @@
+#include "planner/optimal/emit.h"
+
+#include <optional>
+#include <utility>
+
+#include "planner/stage_work.h"
+#include "planner/strategies.h"
+#include "schedule/builder.h"
+
+namespace refit {
+namespace {
+
+// Lanes.
+constexpr int kWire = 0;
+constexpr int kFanOut = 1;    // from where a chunk entered, to the island's others
+constexpr int kPrologue = 2;  // what a NIC sends for a neighbour, in the order in which it does
+constexpr int kTrunk = 3;     // over a wire that is shared behind the NIC
+constexpr int kInside = 4;    // from owners to demanders of their own island
+constexpr int kSoftware = 5;
+constexpr int kLanes = 6;
+constexpr std::uint16_t kPrologueWidth = 2;
+
+class Emitter {
+ public:
+  Emitter(const Refit& refit, std::vector<Parcel> parcels)
+      : refit_(refit), builder_(refit, "optimal", std::move(parcels), kLanes) {}
+
+  Schedule run(const Solution& wires, const Inside& inside, const Solution& nvlink) {
+    builder_.set_window(kWire, window(wires.network, PlanNetwork::inside));
+    builder_.set_window(kTrunk, window(wires.network, PlanNetwork::crossing));
+    builder_.set_window(kFanOut, same_window(0));
+    builder_.set_window(kPrologue, same_window(kPrologueWidth));
+    builder_.set_window(kInside, same_window(1));
+    begin();
+    builder_.begin_phase("optimal");
+    std::vector<CargoId> cargos;
+    for (const Content& content : wires.contents) cargos.push_back(builder_.cargo(content.parcels));
+    std::vector<CargoId> inside_cargos;
+    for (const int outer : inside.outer)
+      inside_cargos.push_back(cargos[static_cast<std::size_t>(outer)]);
+    add(nvlink, inside_cargos, kInside);
+    add(wires, cargos, std::nullopt);
+    end();
+    return std::move(builder_).finish();
+  }
+
+ private:
+  LaneWindow window(const PlanNetwork& network, PlanNetwork::Way way) const {
+    LaneWindow window;
+    for (std::size_t r = 0; r < static_cast<std::size_t>(refit_.ranks); ++r) {
+      const auto send = static_cast<std::size_t>(network.send_port[r]);
+      const auto receive = static_cast<std::size_t>(network.receive_port[r]);
+      window.send.push_back(static_cast<std::uint16_t>(network.send_ports[send].slots[way]));
+      window.receive.push_back(
+          static_cast<std::uint16_t>(network.receive_ports[receive].slots[way]));
+    }
+    return window;
+  }
+
+  LaneWindow same_window(std::uint16_t width) const {
+    const auto ranks = static_cast<std::size_t>(refit_.ranks);
+    return {std::vector<std::uint16_t>(ranks, width), std::vector<std::uint16_t>(ranks, width)};
+  }
+
+  // `only_lane`: for all of it; nothing: as the wire asks.
+  void add(const Solution& solution, const std::vector<CargoId>& cargos,
+           std::optional<int> only_lane) {
+    const PlanNetwork& network = solution.network;
+    std::vector<OpId> op_of_wire;
+    std::vector<std::int32_t> prologue(solution.assignment.chunks.size(), -1);
+    for (const WireOp& wire : solution.swarm.ops) {
+      const std::uint32_t number = solution.assignment.deliveries[wire.delivery].chunk;
+      const PlanChunk& chunk = solution.assignment.chunks[number];
+      const Content& content = solution.contents[static_cast<std::size_t>(chunk.content)];
+      const CargoId cargo = cargos[static_cast<std::size_t>(chunk.content)];
+      const ChunkRange range{chunk.index, chunk.index + 1};
+      std::vector<OpId> after;
+      if (wire.after >= 0) {
+        after.push_back(op_of_wire[static_cast<std::size_t>(wire.after)]);
+      } else if (chunk.proxied_by != kNobody &&
+                 wire.src.value == solution.assignment.holders_of(chunk).front()) {
+        if (prologue[number] < 0) {
+          prologue[number] =
+              builder_.transfer({kPrologue, 0}, Rank(chunk.proxied_by), wire.src, cargo, range)
+                  .value;
+        }
+        after.push_back(OpId(prologue[number]));
+      }
+      const bool crosses = network.way(wire.src, wire.dst) == PlanNetwork::crossing;
+      const OpId arrival = builder_.transfer({only_lane.value_or(crosses ? kTrunk : kWire), 0},
+                                             wire.src, wire.dst, cargo, range, after);
+      op_of_wire.push_back(arrival);
+      const int island = network.island[wire.dst.index()];
+      for (const Rank rank : *content.demanders) {
+        if (rank == wire.dst || network.island[rank.index()] != island) continue;
+        builder_.transfer({kFanOut, 0}, wire.dst, rank, cargo, range, {arrival});
+      }
+    }
+  }
+
+  // Software before and after the transfers, as every strategy has it.
+  void begin() {
+    const GroupId world = builder_.group(united(refit_.sources, refit_.destinations));
+    builder_.begin_phase("start");
+    builder_.compute({kSoftware, 0}, Work::fixed, world, 1, 0);
+    builder_.barrier(world);
+    const std::vector<bool> all(refit_.classes.size(), true);
+    for (const StageWork& work : stage_work(refit_, all)) {
+      if (work.calls == 0) continue;
+      convert(kSoftware, work.sources, work.convert_before, builder_);
+      builder_.compute({kSoftware, builder_.next_round(kSoftware)}, Work::stack,
+                       builder_.group(work.sources), work.stacked_matrices, 0);
+    }
+    builder_.barrier(world);
+  }
+
+  void end() {
+    const GroupId world = builder_.group(united(refit_.sources, refit_.destinations));
+    builder_.barrier(world);
+    builder_.begin_phase("land");
+    const std::vector<bool> all(refit_.classes.size(), true);
+    builder_.compute({kSoftware, builder_.next_round(kSoftware)}, Work::land,
+                     builder_.group(refit_.destinations), 1, landed_bytes(refit_, all));
+    convert(kSoftware, refit_.destinations, convert_work(refit_, all, EdgeSide::destination),
+            builder_);
+    builder_.barrier(world);
+  }
+
+  const Refit& refit_;
+  ScheduleBuilder builder_;
+};
+
+}  // namespace
+
+Schedule emit(const Refit& refit, std::vector<Parcel> parcels, const Solution& wires,
+              const Inside& inside, const Solution& nvlink) {
+  for (const Content& content : wires.contents) {
+    for (const ParcelId id : content.parcels) parcels[id.index()].chunks = content.chunks;
+  }
+  return Emitter(refit, std::move(parcels)).run(wires, inside, nvlink);
+}
+
+}  // namespace refit

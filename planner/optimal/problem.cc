@@ -1,0 +1,33 @@
+#include "planner/optimal/problem.h"
+
+#include <utility>
+
+#include "planner/optimal/share_trunks.h"
+
+namespace refit {
+
+Problem make_problem(const std::vector<Parcel>& parcels, const std::vector<Content>& contents,
+                     const Cluster& cluster) {
+  Problem problem;
+  problem.view = domain_classes(parcels, cluster);
+  problem.network = plan_network(cluster, problem.view);
+  problem.bound = flow_bound(parcels, cluster, problem.view);
+  for (const Content& content : contents) {
+    problem.class_of_content.push_back(problem.view.of_parcel[content.parcels.front().index()]);
+  }
+  return problem;
+}
+
+Solution solve(const Problem& problem, std::vector<Content> contents, const Setting& setting) {
+  Solution solution{std::move(contents), problem.network, {}, {}};
+  const double seconds = problem.bound.seconds;
+  solution.assignment = assign(
+      {solution.contents, problem.class_of_content, problem.view, problem.bound, setting.holders},
+      problem.network);
+  if (problem.network.has_trunks())
+    share_trunks(solution.contents, solution.assignment, seconds, solution.network);
+  solution.swarm = run_swarm(solution.assignment, solution.network, seconds, setting.swarm);
+  return solution;
+}
+
+}  // namespace refit

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <vector>
+
+#include "planner/optimal/assignment.h"
+#include "planner/optimal/swarm.h"
+
+namespace refit {
+
+// One way to run the planner.
+struct Setting {
+  double chunk_share = 0;  // of what the slowest NIC carries in the bound's time
+  SwarmOptions swarm;
+  int holders = 4;  // owners of a chunk that may send it
+};
+
+// A level of the network: the wires between islands, or the NVLink inside them (inside.h).
+struct Problem {
+  DomainClasses view;
+  PlanNetwork network;
+  FlowBound bound;
+  std::vector<int> class_of_content;  // of the view
+};
+
+// `contents` are of these parcels.
+Problem make_problem(const std::vector<Parcel>& parcels, const std::vector<Content>& contents,
+                     const Cluster& cluster);
+
+struct Solution {
+  std::vector<Content> contents;  // in chunks
+  PlanNetwork network;
+  Assignment assignment;
+  SwarmResult swarm;
+};
+
+Solution solve(const Problem& problem, std::vector<Content> contents, const Setting& setting);
+
+}  // namespace refit
