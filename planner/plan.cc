@@ -56,7 +56,7 @@ void check(const Refit& refit, const Cluster& cluster, const PlanOptions& option
 Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
               const PlanOptions& options) {
   check(refit, cluster, options);
-  if (policy.rest == Strategy::optimal) return plan_optimal(refit, cluster);
+  if (policy.rest == Strategy::optimal) return plan_optimal(refit, cluster, options.limits);
   std::vector<Parcel> parcels =
       find_parcels(refit, [&](const TensorClass& c) { return group_of(policy.of(c)); });
   set_chunks(options, parcels);

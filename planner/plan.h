@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/refit.h"
+#include "planner/limits.h"
 #include "schedule/schedule.h"
 #include "topology/cluster.h"
 
@@ -50,6 +51,7 @@ struct PlanOptions {
   int injected_domains = 0;
   std::int64_t bucket_bytes = 1717986918;  // of packed broadcast: 2 % of 80 GiB
   int buffers = 2;                         // buckets in flight
+  PlanLimits limits = {};                  // kept by `optimal`
 };
 
 // The pipeline: parcels, then each strategy's ops, in rounds on lanes.

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "scenarios/detail/read.h"
+#include "scenarios/plan_limits.h"
 
 namespace refit::detail {
 namespace {
@@ -32,8 +33,8 @@ Policy read_policy(const YamlNode& node) {
 }  // namespace
 
 PlanPart read_plan(const YamlNode& node) {
-  node.allow_only(
-      {"chunks", "streams", "balance", "injected_domains", "bucket", "buffers", "policy"});
+  node.allow_only({"chunks", "streams", "balance", "injected_domains", "bucket", "buffers",
+                   "policy", "limits"});
   PlanPart part;
   PlanOptions& plan = part.options;
   if (const auto v = node.find("chunks")) plan.chunks = static_cast<int>(v->integer(1, 4096));
@@ -50,6 +51,7 @@ PlanPart read_plan(const YamlNode& node) {
     if (plan.bucket_bytes < 1) v->fail("a bucket holds at least 1 B");
   }
   if (const auto v = node.find("buffers")) plan.buffers = static_cast<int>(v->integer(1, 64));
+  if (const auto v = node.find("limits")) plan.limits = read_limits(*v);
   if (const auto v = node.find("policy")) part.policy = read_policy(*v);
   return part;
 }

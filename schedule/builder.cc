@@ -131,6 +131,11 @@ OpId ScheduleBuilder::move(Op op, CargoId cargo, ChunkRange chunks,
   return append(op, after);
 }
 
+void ScheduleBuilder::set_caps(const LinkCaps& caps, int ctas) {
+  schedule_.caps = caps;
+  schedule_.ctas = ctas;
+}
+
 void ScheduleBuilder::set_window(int lane, LaneWindow window) {
   REFIT_CHECK(window.send.size() == static_cast<std::size_t>(schedule_.ranks) &&
               window.receive.size() == window.send.size());

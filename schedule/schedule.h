@@ -8,6 +8,7 @@
 
 #include "base/id.h"
 #include "models/parcels.h"
+#include "topology/cluster.h"
 
 namespace refit {
 
@@ -108,6 +109,8 @@ struct Schedule {
   std::vector<Op> ops;
   std::vector<OpId> after;
   std::vector<LaneWindow> windows;  // by lane; empty: all lanes are in rounds
+  LinkCaps caps;                    // how much of each port the plan is meant to use
+  int ctas = 0;                     // thread blocks per rank and communicator; 0: the library's own
 
   const LaneWindow* window_of(int lane) const {
     const auto at = static_cast<std::size_t>(lane);

@@ -111,6 +111,10 @@ void write_schedule(std::ostream& stream, const SavedSchedule& saved) {
   out.add("\"scenario\": {{\"name\": {}, \"text\": {}}},\n", quoted(saved.scenario_name),
           quoted(saved.scenario_text));
   out.add("\"ranks\": {},\n\"lanes\": {}", schedule.ranks, schedule.lanes);
+  if (schedule.caps.any() || schedule.ctas > 0) {
+    out.add(",\n\"caps\": {{\"nic_bytes_per_s\": {}, \"nvlink_bytes_per_s\": {}, \"ctas\": {}}}",
+            schedule.caps.nic_bytes_per_s, schedule.caps.nvlink_bytes_per_s, schedule.ctas);
+  }
   add_list(out, "phases", schedule.phases, [&](const Phase& phase) {
     out.add("{{\"name\": {}, \"logical_bytes\": {}}}", quoted(phase.name), phase.logical_bytes);
   });

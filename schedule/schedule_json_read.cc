@@ -32,10 +32,11 @@ constexpr std::size_t kMaxDims = 17;  // 16 of a tensor, and the member
 constexpr int kMaxDepth = 8;
 
 constexpr std::string_view kSchema = "refit.schedule/1";
-constexpr std::array<const char*, 12> kKeys = {"schema", "strategy", "scenario", "ranks",
-                                               "lanes",  "phases",   "parcels",  "cargos",
-                                               "groups", "ops",      "after",    "windows"};
-constexpr const char* kOptionalKey = "windows";  // only plans with such lanes have it
+constexpr std::array<const char*, 13> kKeys = {"schema", "strategy", "scenario", "ranks",  "lanes",
+                                               "phases", "parcels",  "cargos",   "groups", "ops",
+                                               "after",  "windows",  "caps"};
+constexpr const char* kWindowsKey = "windows";  // only plans with such lanes have it
+constexpr const char* kCapsKey = "caps";        // only plans that leave bandwidth to others
 constexpr std::array<OpKind, 5> kOpKinds = {OpKind::transfer, OpKind::all_gather, OpKind::broadcast,
                                             OpKind::compute, OpKind::barrier};
 constexpr std::array<Work, 9> kWorks = {Work::none,  Work::export_tensors, Work::pack,
@@ -69,6 +70,7 @@ class Reader {
   void take_after(const Json& item);
   void take_root(const Json& root);
   void read_windows(const Json& value);
+  void read_caps(const Json& value);
   void check_references() const;
   void check_op(std::size_t index) const;
 
@@ -371,7 +373,8 @@ bool Reader::on_event(int depth, Json::parse_event_t event, Json& value) {
 void Reader::take_root(const Json& root) {
   if (!root.is_object()) fail("", "expected an object");
   for (const char* key : kKeys) {
-    if (std::string_view(key) != kOptionalKey) member(root, key, "");
+    const bool optional = std::string_view(key) == kWindowsKey || std::string_view(key) == kCapsKey;
+    if (!optional) member(root, key, "");
   }
   for (const char* key : {"phases", "parcels", "cargos", "groups", "ops", "after"}) {
     list(root[key], key);
@@ -384,13 +387,28 @@ void Reader::take_root(const Json& root) {
   schedule.ranks = static_cast<int>(integer(root["ranks"], 1, kMaxRanks, [] { return "ranks"; }));
   schedule.lanes = static_cast<int>(integer(root["lanes"], 0, 256, [] { return "lanes"; }));
   if (schedule.phases.size() > 256) fail("phases", "more than 256 phases");
-  if (root.contains(kOptionalKey)) read_windows(root[kOptionalKey]);
+  if (root.contains(kWindowsKey)) read_windows(root[kWindowsKey]);
+  if (root.contains(kCapsKey)) read_caps(root[kCapsKey]);
+}
+
+void Reader::read_caps(const Json& value) {
+  const auto rate = [&](const char* key) {
+    const Json& number = member(value, key, kCapsKey);
+    if (!number.is_number() || number.get<double>() < 0)
+      fail(fmt::format("{}.{}", kCapsKey, key),
+           fmt::format("expected bytes per second, 0 or more, got {}", short_dump(number)));
+    return number.get<double>();
+  };
+  saved_.schedule.caps = {rate("nic_bytes_per_s"), rate("nvlink_bytes_per_s")};
+  saved_.schedule.ctas = static_cast<int>(
+      integer(member(value, "ctas", kCapsKey), 0, 1024, [] { return "caps.ctas"; }));
+  allow_only(value, {"nic_bytes_per_s", "nvlink_bytes_per_s", "ctas"}, kCapsKey);
 }
 
 void Reader::read_windows(const Json& value) {
   Schedule& schedule = saved_.schedule;
   const auto ranks = static_cast<std::size_t>(schedule.ranks);
-  for (const Json& item : list(value, kOptionalKey)) {
+  for (const Json& item : list(value, kWindowsKey)) {
     const std::string path = fmt::format("windows[{}]", schedule.windows.size());
     const auto read_side = [&](const char* key) {
       std::vector<std::uint16_t> widths;
@@ -408,8 +426,8 @@ void Reader::read_windows(const Json& value) {
     schedule.windows.push_back(std::move(window));
   }
   if (schedule.windows.size() != static_cast<std::size_t>(schedule.lanes)) {
-    fail(kOptionalKey, fmt::format("expected one for each of {} lanes, got {}", schedule.lanes,
-                                   schedule.windows.size()));
+    fail(kWindowsKey, fmt::format("expected one for each of {} lanes, got {}", schedule.lanes,
+                                  schedule.windows.size()));
   }
 }
 

@@ -61,10 +61,7 @@ LinkLoad busiest_link(const Cluster& cluster, const std::vector<double>& bytes, 
   return busiest;
 }
 
-}  // namespace
-
-Prediction predict(const Schedule& schedule, const Cluster& cluster,
-                   const PredictOptions& options) {
+Prediction predict_on(const Schedule& schedule, const Cluster& cluster, const PredictOptions& options) {
   const Solver solver = options.solver.value_or(Solver::incremental);
   const detail::TaskGraph graph = detail::make_task_graph(schedule, cluster, options.network_model);
 
@@ -79,6 +76,14 @@ Prediction predict(const Schedule& schedule, const Cluster& cluster,
   prediction.phases = phase_times(schedule, prediction.timeline);
   prediction.busiest = busiest_link(cluster, prediction.link_bytes, prediction.makespan_s);
   return prediction;
+}
+
+}  // namespace
+
+Prediction predict(const Schedule& schedule, const Cluster& cluster,
+                   const PredictOptions& options) {
+  if (schedule.caps.any()) return predict_on(schedule, cluster.capped(schedule.caps), options);
+  return predict_on(schedule, cluster, options);
 }
 
 }  // namespace refit

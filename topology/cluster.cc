@@ -241,4 +241,16 @@ std::optional<LinkId> Cluster::wan(SiteId from, SiteId to) const {
   return optional_link(wan_[from.index() * spec_.sites.size() + to.index()]);
 }
 
+Cluster Cluster::capped(const LinkCaps& caps) const {
+  Cluster result = *this;
+  const auto limit = [](Link& link, double cap) {
+    if (cap > 0) link.bandwidth_bytes_per_s = std::min(link.bandwidth_bytes_per_s, cap);
+  };
+  for (Link& link : result.links_) {
+    if (link.kind == LinkKind::nic) limit(link, caps.nic_bytes_per_s);
+    if (link.kind == LinkKind::nvlink) limit(link, caps.nvlink_bytes_per_s);
+  }
+  return result;
+}
+
 }  // namespace refit

@@ -59,6 +59,15 @@ struct WanSpec {
   friend bool operator==(const WanSpec&, const WanSpec&) = default;
 };
 
+// What a job may use of each port, and no more; 0: all of it.
+struct LinkCaps {
+  double nic_bytes_per_s = 0;     // of each NIC and direction
+  double nvlink_bytes_per_s = 0;  // of each GPU's NVLink port and direction
+
+  bool any() const { return nic_bytes_per_s > 0 || nvlink_bytes_per_s > 0; }
+  friend bool operator==(const LinkCaps&, const LinkCaps&) = default;
+};
+
 struct ClusterSpec {
   std::vector<NodeGroupSpec> groups;  // ranks count through the groups in order, node by node
   std::vector<FabricSpec> fabrics;    // one per site
@@ -108,7 +117,12 @@ class Cluster {
   std::optional<LinkId> core(SiteId site) const;
   std::optional<LinkId> wan(SiteId from, SiteId to) const;
 
-  friend bool operator==(const Cluster& a, const Cluster& b) { return a.spec_ == b.spec_; }
+  // The same machines with slower ports. Trunks keep their bandwidth.
+  Cluster capped(const LinkCaps& caps) const;
+
+  friend bool operator==(const Cluster& a, const Cluster& b) {
+    return a.spec_ == b.spec_ && a.links_ == b.links_;
+  }
 
  private:
   void place_ranks();

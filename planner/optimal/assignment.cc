@@ -15,7 +15,9 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 class Assigner {
  public:
   Assigner(const AssignmentInput& input, const PlanNetwork& network)
-      : input_(input), network_(network), limit_s_(input.bound.seconds * (1 + kTolerance)) {
+      : input_(input),
+        network_(network),
+        limit_s_(input.proxies ? input.bound.seconds * (1 + kTolerance) : kNever) {
     out_s_.assign(network.send_ports.size(), 0);
     in_s_.assign(network.receive_ports.size(), 0);
     nvlink_.assign(static_cast<std::size_t>(network.ranks()), 0);

@@ -54,6 +54,7 @@ struct AssignmentInput {
   const DomainClasses& view;
   const FlowBound& bound;
   int most_holders = 2;  // owners of a chunk that may send it; more cost time
+  bool proxies = true;   // NICs may work for neighbours in their island
 };
 
 Assignment assign(const AssignmentInput& input, const PlanNetwork& network);

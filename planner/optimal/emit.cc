@@ -22,8 +22,12 @@ constexpr std::uint16_t kPrologueWidth = 2;
 
 class Emitter {
  public:
-  Emitter(const Refit& refit, std::vector<Parcel> parcels)
-      : refit_(refit), builder_(refit, "optimal", std::move(parcels), kLanes) {}
+  Emitter(const Refit& refit, std::vector<Parcel> parcels, const EmitOptions& options)
+      : refit_(refit),
+        one_lane_(options.one_lane),
+        builder_(refit, "optimal", std::move(parcels), kLanes) {
+    builder_.set_caps(options.caps, options.ctas);
+  }
 
   Schedule run(const Solution& wires, const Inside& inside, const Solution& nvlink) {
     builder_.set_window(kWire, window(wires.network, PlanNetwork::inside));
@@ -81,19 +85,19 @@ class Emitter {
                  wire.src.value == solution.assignment.holders_of(chunk).front()) {
         if (prologue[number] < 0) {
           prologue[number] =
-              builder_.transfer({kPrologue, 0}, Rank(chunk.proxied_by), wire.src, cargo, range)
+              builder_.transfer(on(kPrologue), Rank(chunk.proxied_by), wire.src, cargo, range)
                   .value;
         }
         after.push_back(OpId(prologue[number]));
       }
       const bool crosses = network.way(wire.src, wire.dst) == PlanNetwork::crossing;
-      const OpId arrival = builder_.transfer({only_lane.value_or(crosses ? kTrunk : kWire), 0},
+      const OpId arrival = builder_.transfer(on(only_lane.value_or(crosses ? kTrunk : kWire)),
                                              wire.src, wire.dst, cargo, range, after);
       op_of_wire.push_back(arrival);
       const int island = network.island[wire.dst.index()];
       for (const Rank rank : *content.demanders) {
         if (rank == wire.dst || network.island[rank.index()] != island) continue;
-        builder_.transfer({kFanOut, 0}, wire.dst, rank, cargo, range, {arrival});
+        builder_.transfer(on(kFanOut), wire.dst, rank, cargo, range, {arrival});
       }
     }
   }
@@ -126,18 +130,21 @@ class Emitter {
     builder_.barrier(world);
   }
 
+  Slot on(int lane) const { return {one_lane_ ? kWire : lane, 0}; }
+
   const Refit& refit_;
+  const bool one_lane_;
   ScheduleBuilder builder_;
 };
 
 }  // namespace
 
 Schedule emit(const Refit& refit, std::vector<Parcel> parcels, const Solution& wires,
-              const Inside& inside, const Solution& nvlink) {
+              const Inside& inside, const Solution& nvlink, const EmitOptions& options) {
   for (const Content& content : wires.contents) {
     for (const ParcelId id : content.parcels) parcels[id.index()].chunks = content.chunks;
   }
-  return Emitter(refit, std::move(parcels)).run(wires, inside, nvlink);
+  return Emitter(refit, std::move(parcels), options).run(wires, inside, nvlink);
 }
 
 }  // namespace refit

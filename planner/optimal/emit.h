@@ -8,9 +8,15 @@
 
 namespace refit {
 
+struct EmitOptions {
+  bool one_lane = false;  // all transfers in one queue: one communicator is enough, and slower
+  LinkCaps caps;
+  int ctas = 0;
+};
+
 // The schedule of what was chosen: transfers in the order in which they start, on lanes with
 // windows, between the software before and after that every strategy has.
 Schedule emit(const Refit& refit, std::vector<Parcel> parcels, const Solution& wires,
-              const Inside& inside, const Solution& nvlink);
+              const Inside& inside, const Solution& nvlink, const EmitOptions& options);
 
 }  // namespace refit

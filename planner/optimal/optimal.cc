@@ -3,7 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "planner/optimal/emit.h"
 #include "planner/optimal/inside.h"
 #include "planner/optimal/problem.h"
@@ -16,28 +22,52 @@ constexpr std::int64_t kLeastChunkBytes = 256 << 10;
 constexpr double kGoodEnough = 1.005;
 constexpr std::size_t kManyDeliveries = 400'000;  // above: one setting, and a cheaper search
 
-std::vector<Setting> settings(bool large, bool trunks) {
-  SwarmOptions thorough;
+SwarmOptions cheap_search() {
   SwarmOptions cheap;
   cheap.augment = false;
   cheap.look = 6;
   cheap.scan = 16;
   cheap.wakes = 4;
   cheap.offers = 6;
-  if (large) return {{0.01, cheap, 2}};
-  std::vector<Setting> settings{{0.003, thorough}, {0.001, thorough}, {0.003, cheap}};
-  if (trunks) {
-    thorough.trunk_budgets = false;
-    settings.push_back({0.003, thorough});
+  return cheap;
+}
+
+std::vector<Setting> settings(bool large, bool trunks, const PlanLimits& limits) {
+  std::vector<Setting> settings;
+  if (large) {
+    settings = {{0.01, cheap_search(), 2}};
+  } else {
+    settings = {{0.003, {}}, {0.001, {}}, {0.003, cheap_search()}};
+    if (trunks) {
+      settings.push_back({0.003, {}});
+      settings.back().swarm.trunk_budgets = false;
+    }
   }
+  if (!limits.any()) return settings;
+  // Fewer ops and less memory: larger chunks, and no NIC that works for a neighbour.
+  const SwarmOptions search = settings.front().swarm;
+  for (const double share : {0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 1e3}) {
+    settings.push_back({share, search, 4, true});
+    settings.push_back({share, search, 4, false});
+  }
+  for (Setting& setting : settings) setting.swarm.peers = limits.peers.value_or(0);
   return settings;
 }
 
+// What a plan lacks to keep the limits, of the plan that comes nearest.
+struct Nearest {
+  std::vector<std::string> exceeded;
+  void add(std::vector<std::string> other) {
+    if (exceeded.empty() || other.size() < exceeded.size()) exceeded = std::move(other);
+  }
+};
+
 class Planner {
  public:
-  Planner(const Refit& refit, const Cluster& cluster)
+  Planner(const Refit& refit, const Cluster& cluster, const PlanLimits& limits)
       : refit_(refit),
         cluster_(cluster),
+        limits_(limits),
         parcels_(find_parcels(refit)),
         contents_(group_contents(parcels_)),
         wires_(make_problem(parcels_, contents_, cluster)) {}
@@ -46,16 +76,29 @@ class Planner {
   Schedule best() {
     std::optional<Schedule> best;
     double best_s = std::numeric_limits<double>::infinity();
+    Nearest nearest;
     const bool large = deliveries(0.003) > kManyDeliveries;
-    for (const Setting& setting : settings(large, wires_.network.has_trunks())) {
+    for (const Setting& setting : settings(large, wires_.network.has_trunks(), limits_)) {
       Schedule schedule = make(setting);
-      if (large) return schedule;
-      const double seconds = predict(schedule, cluster_).makespan_s;
-      if (seconds < best_s) {
-        best_s = seconds;
+      if (large && !limits_.any()) return schedule;
+      const Prediction prediction = predict(schedule, cluster_);
+      if (limits_.any()) {
+        const PlanNeeds needs = plan_needs(schedule, refit_, cluster_, prediction.timeline);
+        if (auto lines = exceeded(limits_, needs); !lines.empty()) {
+          nearest.add(std::move(lines));
+          continue;
+        }
+      }
+      if (prediction.makespan_s < best_s) {
+        best_s = prediction.makespan_s;
         best = std::move(schedule);
       }
       if (best_s <= wires_.bound.seconds * kGoodEnough) break;
+    }
+    if (!best) {
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("optimal: no plan keeps the limits; the nearest takes {}",
+                              fmt::join(nearest.exceeded, ", ")));
     }
     return std::move(*best);
   }
@@ -87,11 +130,14 @@ class Planner {
     Solution nvlink;
     if (!inside.contents.empty()) nvlink = solve(inside.problem, inside.contents, setting);
     const Solution wires = solve(wires_, std::move(contents), setting);
-    return emit(refit_, parcels_, wires, inside, nvlink);
+    EmitOptions options{limits_.communicators.value_or(2) == 1, limits_.caps(),
+                        limits_.ctas.value_or(0)};
+    return emit(refit_, parcels_, wires, inside, nvlink, options);
   }
 
   const Refit& refit_;
   const Cluster& cluster_;
+  const PlanLimits& limits_;
   std::vector<Parcel> parcels_;
   std::vector<Content> contents_;  // not in chunks yet
   Problem wires_;
@@ -99,8 +145,11 @@ class Planner {
 
 }  // namespace
 
-Schedule plan_optimal(const Refit& refit, const Cluster& cluster) {
-  return Planner(refit, cluster).best();
+Schedule plan_optimal(const Refit& refit, const Cluster& cluster, const PlanLimits& limits) {
+  const LinkCaps caps = limits.caps();
+  if (!caps.any()) return Planner(refit, cluster, limits).best();
+  const Cluster capped = cluster.capped(caps);
+  return Planner(refit, capped, limits).best();
 }
 
 }  // namespace refit

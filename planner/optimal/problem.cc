@@ -21,9 +21,9 @@ Problem make_problem(const std::vector<Parcel>& parcels, const std::vector<Conte
 Solution solve(const Problem& problem, std::vector<Content> contents, const Setting& setting) {
   Solution solution{std::move(contents), problem.network, {}, {}};
   const double seconds = problem.bound.seconds;
-  solution.assignment = assign(
-      {solution.contents, problem.class_of_content, problem.view, problem.bound, setting.holders},
-      problem.network);
+  solution.assignment = assign({solution.contents, problem.class_of_content, problem.view,
+                                problem.bound, setting.holders, setting.proxies},
+                               problem.network);
   if (problem.network.has_trunks())
     share_trunks(solution.contents, solution.assignment, seconds, solution.network);
   solution.swarm = run_swarm(solution.assignment, solution.network, seconds, setting.swarm);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 #include "base/check.h"
 #include "planner/optimal/swarm_offers.h"
@@ -30,6 +31,7 @@ class Swarm {
         offers_(plan, ports_, network.ranks()),
         flows_(ports_.paths()),
         pending_(plan.deliveries.size()),
+        peers_(at(network.ranks()), 0),
         tentative_(network.receive_ports.size()),
         visited_(network.receive_ports.size(), 0),
         ranks_of_send_port_(network.send_ports.size()) {
@@ -84,6 +86,7 @@ class Swarm {
   // make as long as first copies need all of it. Only a swarm that is stuck breaks this.
   bool may_take(int sender, const PlanDelivery& d) const {
     if (!ports_.fits(sender, d.entry)) return false;
+    if (options_.peers > 0 && woken_all_ < 2 && !may_meet(sender, d.entry)) return false;
     if (!ports_.crosses_trunks(sender, d.entry) || woken_all_ >= 2) return true;
     const PlanChunk& chunk = chunk_of(d);
     if ((chunk.pods & pod_bit(ports_.pod(d.entry))) != 0) return false;
@@ -91,6 +94,15 @@ class Swarm {
     return pod < 0 || !options_.trunk_budgets ||
            (chunk.copies == 0 && pod_meant_to_send(chunk) == pod) ||
            trunk_budget_[at(pod)] >= chunk.bytes;
+  }
+
+  bool may_meet(int sender, int receiver) const {
+    return pairs_.contains(pair_of(sender, receiver)) ||
+           (peers_[at(sender)] < options_.peers && peers_[at(receiver)] < options_.peers);
+  }
+  static std::uint64_t pair_of(int a, int b) {
+    return (static_cast<std::uint64_t>(std::min(a, b)) << 32) |
+           static_cast<std::uint64_t>(std::max(a, b));
   }
 
   int pod_meant_to_send(const PlanChunk& chunk) const {
@@ -229,6 +241,10 @@ class Swarm {
     const std::size_t port = ports_.receive_port(d.entry);
     d.state = DeliveryState::chosen;
     spend_trunk(choice, d, -1);
+    if (options_.peers > 0 && pairs_.insert(pair_of(choice.sender, d.entry)).second) {
+      ++peers_[at(choice.sender)];
+      ++peers_[at(d.entry)];
+    }
     ++chunk_of(d).copies;
     ports_.take(choice.sender, d.entry);
     ports_.add_work(port, -seconds_in(d));
@@ -397,6 +413,8 @@ class Swarm {
 
   std::vector<double> budget_s_;                // by send port
   std::vector<double> trunk_budget_;            // bytes, by pod
+  std::unordered_set<std::uint64_t> pairs_;     // that have met; only where their number is limited
+  std::vector<int> peers_;                      // by rank
   std::vector<std::vector<Choice>> tentative_;  // by receive port
   std::vector<std::size_t> taken_;              // receive ports with a tentative choice
   std::vector<std::uint32_t> visited_;          // by receive port: the last visit_ that tried it

@@ -13,6 +13,7 @@ struct SwarmOptions {
   int look = 24;              // chunks that nobody has yet, looked at per choice
   int scan = 64;              // receivers looked at per choice
   int wakes = 12;             // idle senders woken when a receiver falls free
+  int peers = 0;              // a rank exchanges bytes with so many others; 0: with any
   int offers = 0;             // a relay offers a chunk to so many islands; 0: to all that lack it
 };
 

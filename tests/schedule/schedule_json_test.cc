@@ -157,7 +157,7 @@ TEST_CASE("another version or another file is named as such", "[schedule][json]"
   REQUIRE(
       error_of("{\"schema\": \"refit.schedule/1\",\n \"rank\": 3}") ==
       "plan.json: unknown member 'rank'; a schedule has schema, strategy, scenario, ranks, lanes, "
-      "phases, parcels, cargos, groups, ops, after, windows");
+      "phases, parcels, cargos, groups, ops, after, windows, caps");
   REQUIRE(error_of(changed("\"lanes\": 3", "\"ranks\": 3")) ==
           "plan.json: ranks: the member stands here twice");
 }
@@ -274,6 +274,29 @@ TEST_CASE("lanes with windows read back equal", "[schedule][json]") {
   REQUIRE(text.find("{\"send\": [], \"receive\": []}") != std::string::npos);
   // Plans without have no such member: equal plans of either kind keep their bytes.
   REQUIRE(written(small()).find("windows") == std::string::npos);
+}
+
+TEST_CASE("what a plan leaves to others reads back equal", "[schedule][json]") {
+  SavedSchedule saved = small();
+  REQUIRE(written(saved).find("caps") == std::string::npos);
+  saved.schedule.caps = {25e9, 12.5e9};
+  saved.schedule.ctas = 8;
+  const std::string text = written(saved);
+  REQUIRE(read_schedule(text, "plan.json").schedule == saved.schedule);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string other = text;
+    other.replace(other.find(from), from.size(), to);
+    try {
+      read_schedule(other, "plan.json");
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(with("\"ctas\": 8", "\"ctas\": -1") ==
+        "plan.json: caps.ctas: expected an integer from 0 to 1024, got -1");
+  CHECK(with("\"nic_bytes_per_s\": 25000000000", "\"nic_bytes_per_s\": -1") ==
+        "plan.json: caps.nic_bytes_per_s: expected bytes per second, 0 or more, got -1");
 }
 
 TEST_CASE("windows out of their range are refused", "[schedule][json]") {
