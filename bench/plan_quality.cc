@@ -107,6 +107,61 @@ void table_of_files(const std::string& folder) {
   }
 }
 
+// Refits of which it is known what a plan can gain.
+struct Named {
+  const char* what;
+  const char* yaml;
+  const char* planned_on =
+      nullptr;  // domains that `reshard` takes for real; nothing: the real ones
+};
+constexpr Named kNamed[] = {
+    {"Qwen3-32B TP4 PP4 DP2 -> TP4 DP8, H100: replicas idle",
+     "cluster: {catalog: dgx_h100, nodes: 8}\nmodel: qwen3-32b\n"
+     "training: {engine: megatron, gpus: 32, tensor: 4, pipeline: 4}\n"
+     "generation: {engine: vllm, gpus: 32, tensor: 4}\n"},
+    {"Qwen3-32B TP2 DP2 -> TP1 DP16 in one rack: replicas idle",
+     "cluster: {catalog: gb200_nvl72, nodes: 5, domain_sizes: [4, 16]}\nmodel: qwen3-32b\n"
+     "training: {engine: megatron, gpus: 4, tensor: 2}\n"
+     "generation: {engine: vllm, gpus: 16, tensor: 1}\n"},
+    {"Qwen3-32B TP8, 8 source replicas -> TP8 DP8, rack to rack",
+     "cluster: {catalog: gb200_nvl72, nodes: 32, domain_sizes: [64, 64]}\nmodel: qwen3-32b\n"
+     "training: {engine: megatron, gpus: 64, tensor: 8}\n"
+     "generation: {engine: vllm, gpus: 64, tensor: 8}\n"},
+    {"Qwen3-32B TP8, one source replica -> TP8 DP8: the sources' NICs are all there is",
+     "cluster: {catalog: gb200_nvl72, nodes: 18, domain_sizes: [8, 64]}\nmodel: qwen3-32b\n"
+     "training: {engine: megatron, gpus: 8, tensor: 8}\n"
+     "generation: {engine: vllm, gpus: 64, tensor: 8}\n"},
+    {"experts of 16 -> TP8 DP16, racks of 64, domains counted from rank 0",
+     "cluster: {catalog: gb200_nvl72, nodes: 36, domain_sizes: [16, 64, 64]}\n"
+     "tensors:\n  - name: experts\n    shape: [256, 2048, 7168]\n    dtype: f8_e4m3\n"
+     "    source: {ranks: 0..15, placements: [shard(0)]}\n"
+     "    destination: {ranks: 16..143, mesh: {copy: 16, part: 8}, placements: [replicate, "
+     "shard(1)]}\n",
+     "cluster: {catalog: gb200_nvl72, nodes: 36, domain_sizes: [64, 64, 16]}"},
+};
+
+void named_table() {
+  fmt::print(
+      "| refit | bound | `optimal` | / bound | set by | reshard / optimal |\n"
+      "|---|---|---|---|---|---|\n");
+  for (const Named& named : kNamed) {
+    const auto scenario = [&](const std::string& cluster) {
+      return parse_scenario("scenario: named\n" + cluster, named.what);
+    };
+    const std::string yaml = named.yaml;
+    const Scenario real = scenario(yaml);
+    const Scenario planned = named.planned_on == nullptr
+                                 ? real
+                                 : scenario(named.planned_on + yaml.substr(yaml.find('\n')));
+    const Measured m = measured_child([&] { return to_text(quality(real.refit, real.cluster)); });
+    const Quality q = from_text(m.text);
+    const Schedule reshard = proved(real.refit, planned.cluster, "reshard", real.plan);
+    fmt::print("| {} | {} | {} | {:.3f} | {} | {:.2f} |\n", named.what, format_seconds(q.bound_s),
+               format_seconds(q.optimal_s), q.ratio(), q.binding,
+               wire_seconds(reshard, real.cluster) / q.optimal_s);
+  }
+}
+
 void random_table(std::uint32_t first, std::uint32_t count) {
   struct Row {
     std::uint32_t seed;
@@ -156,6 +211,7 @@ int main(int argc, char** argv) {
   try {
     if (wanted("published")) table_of_files("published");
     if (wanted("small")) table_of_files("small");
+    if (wanted("named")) named_table();
     if (wanted("random")) {
       const auto at = std::find(parts.begin(), parts.end(), "random");
       const auto number = [&](int i, unsigned long usual) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "checks/runtimes.h"
+#include "cli/auto_strategy.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/strategies.h"
@@ -59,14 +61,23 @@ std::string findings_of(const Schedule& schedule, const Scenario& scenario) {
 std::vector<std::string> check_all(const Question& question, const CheckOptions& options) {
   const Scenario& scenario = question.scenario;
   if (question.plan) return {findings_of(*question.plan, scenario)};
+  std::vector<Policy> policies;
+  if (options.strategies == kAuto) {
+    ChosenPolicy chosen = chosen_policy(scenario, kAuto);
+    say_reason(chosen.policy.name, chosen.reason);
+    policies.push_back(std::move(chosen.policy));
+  } else {
+    policies = chosen_policies(scenario, options.strategies);
+  }
   std::vector<Job> jobs;
-  for (const Policy& policy : chosen_policies(scenario, options.strategies)) {
+  for (const Policy& policy : policies) {
     jobs.push_back({policy.name, [&scenario, policy] {
                       return findings_of(
                           plan(scenario.refit, scenario.cluster, policy, scenario.plan), scenario);
                     }});
   }
-  Progress progress(fmt::format("checking {} strategies", jobs.size()));
+  Progress progress(
+      fmt::format("checking {} {}", jobs.size(), jobs.size() == 1 ? "strategy" : "strategies"));
   return run_in_workers(jobs, kMostWorkers, [&](std::size_t done) {
     progress.say(fmt::format("{} of {} strategies checked", done, jobs.size()));
   });
@@ -139,7 +150,8 @@ void add_check(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("check", "Plan a scenario and prove the plans correct");
   auto options = std::make_shared<CheckOptions>();
   verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
-  verb->add_option("--strategy", options->strategies, "Names, comma separated; default: all");
+  verb->add_option("--strategy", options->strategies,
+                   std::string("Comma separated: ") + kStrategyNames + "; default: all but auto");
   verb->add_option("--runtime", options->runtimes,
                    "Would it take the layouts, too? Comma separated: nccl_m2n,\n"
                    "nemo_rl_reshard, nemo_rl_sparse, nemo_rl_s3_sparse, nemo_rl_nixl, vllm_loader")

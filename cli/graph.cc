@@ -26,7 +26,9 @@ struct GraphOptions {
 
 Schedule planned(const Question& question, const GraphOptions& options) {
   if (!question.plan) {
-    return verified_plan(question.scenario, chosen_policy(question.scenario, options.strategy));
+    const ChosenPolicy chosen = chosen_policy(question.scenario, options.strategy);
+    say_reason(chosen.policy.name, chosen.reason);
+    return verified_plan(question.scenario, chosen.policy);
   }
   if (options.strategy) {
     throw Error(ErrorCode::bad_input, fmt::format("{}: is a {} plan; --strategy is for scenarios",
@@ -48,8 +50,8 @@ int graph(const GraphOptions& options) {
   require_suffix(options.output);
   const Question question = load_question(options.file);
   const Scenario& scenario = question.scenario;
-  Progress progress("drawing " + scenario.name);
   const Schedule schedule = planned(question, options);
+  Progress progress("drawing " + scenario.name);
   GraphLevel level = default_graph_level(scenario.refit);
   if (options.level) level = *options.level == "ranks" ? GraphLevel::ranks : GraphLevel::domains;
   const std::string text = level == GraphLevel::ranks
@@ -67,9 +69,9 @@ void add_graph(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("graph", "Draw who sends what to whom, as DOT or SVG");
   auto options = std::make_shared<GraphOptions>();
   verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
-  verb->add_option("--strategy", options->strategy,
-                   "gather_broadcast, direct, reshard, hybrid, or policy (the scenario's own);\n"
-                   "default: policy if there is one, else reshard");
+  verb->add_option(
+      "--strategy", options->strategy,
+      std::string(kStrategyNames) + ";\ndefault: policy if there is one, else reshard");
   verb->add_option("--level", options->level, "ranks (default up to 64 ranks) or domains")
       ->check(CLI::IsMember({"ranks", "domains"}));
   verb->add_option("-o,--output", options->output,

@@ -11,8 +11,11 @@
 #include "cli/progress.h"
 #include "cli/strategies.h"
 #include "cli/verbs.h"
+#include "report/certificate_words.h"
 #include "report/table.h"
+#include "scenarios/plan_limits.h"
 #include "schedule/schedule_json.h"
+#include "sim/predict.h"
 
 namespace refit {
 namespace {
@@ -20,6 +23,7 @@ namespace {
 struct PlanVerbOptions {
   std::string file;
   std::optional<std::string> strategy;
+  std::vector<std::string> limits;
   std::optional<std::string> output;
 };
 
@@ -46,22 +50,34 @@ std::string phase_table(const Schedule& schedule) {
   return table.text();
 }
 
+std::string certificate_line(const Scenario& scenario, const Schedule& schedule) {
+  const RefitBound bound = bound_of(scenario);
+  const Progress progress("simulating " + scenario.name);
+  const double wire_s = predict(schedule, scenario.cluster, {wire_only(), {}}).makespan_s;
+  const Certificate certificate = certify(schedule, scenario.cluster, bound, wire_s);
+  return fmt::format("bound {}, set by {}\ncertificate: {}\n", format_seconds(certificate.bound_s),
+                     certificate.bound_by, certificate_words(certificate));
+}
+
 std::string summary(const Scenario& scenario, const Schedule& schedule) {
   return fmt::format(
-      "{}: {} plan, verified\n{} ranks, {} lanes, {} parcels, {} groups, {} ops\n\n{}",
+      "{}: {} plan, verified\n{} ranks, {} lanes, {} parcels, {} groups, {} ops\n{}\n{}",
       scenario.name, schedule.strategy, format_count(schedule.ranks), format_count(schedule.lanes),
       format_count(static_cast<std::int64_t>(schedule.parcels.size())),
       format_count(static_cast<std::int64_t>(schedule.groups.size())),
-      format_count(static_cast<std::int64_t>(schedule.ops.size())), phase_table(schedule));
+      format_count(static_cast<std::int64_t>(schedule.ops.size())),
+      certificate_line(scenario, schedule), phase_table(schedule));
 }
 
 int run_plan(const PlanVerbOptions& options) {
-  const Scenario scenario = load_scenario(options.file);
-  const Policy policy = chosen_policy(scenario, options.strategy);
+  Scenario scenario = load_scenario(options.file);
+  scenario.plan.limits = parse_limits(options.limits, scenario.plan.limits);
+  const ChosenPolicy chosen = chosen_policy(scenario, options.strategy);
+  say_reason(chosen.policy.name, chosen.reason);
   Schedule schedule;
   {
-    Progress progress(fmt::format("planning {}", policy.name));
-    schedule = verified_plan(scenario, policy);
+    Progress progress(fmt::format("planning {}", chosen.policy.name));
+    schedule = verified_plan(scenario, chosen.policy);
   }
   if (options.output != "-") print(summary(scenario, schedule));
   if (options.output) {
@@ -77,9 +93,10 @@ void add_plan(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("plan", "Plan a scenario, prove the plan, and save it");
   auto options = std::make_shared<PlanVerbOptions>();
   verb->add_option("SCENARIO", options->file, "Scenario YAML")->required();
-  verb->add_option("--strategy", options->strategy,
-                   "gather_broadcast, direct, reshard, hybrid, or policy (the scenario's own);\n"
-                   "default: policy if there is one, else reshard");
+  verb->add_option(
+      "--strategy", options->strategy,
+      std::string(kStrategyNames) + ";\ndefault: policy if there is one, else reshard");
+  verb->add_option("--limit", options->limits, kLimitHelp);
   verb->add_option("-o,--output", options->output, "Write the plan as JSON; - is standard output");
   verb->callback([&action, options] {
     action = [options] {

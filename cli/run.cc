@@ -160,7 +160,6 @@ RunCase planned_case(const RunOptions& options) {
   std::optional<double> scale;
   if (options.scale) scale = parse_scale(*options.scale);
   const Question question = load_question(options.file);
-  Progress progress("planning " + question.scenario.name);
   RunCase run = run_case(question, options.strategy, scale);
   if (options.ranks && *options.ranks != run.schedule.ranks) {
     throw Error(ErrorCode::bad_input,
@@ -172,6 +171,7 @@ RunCase planned_case(const RunOptions& options) {
 
 int run(const Runner& runner, const RunOptions& options) {
   const RunCase planned = planned_case(options);
+  if (runner.reports) say_reason(planned.schedule.strategy, planned.reason);
   if (options.dry_run) {
     write_output(options.output, [&](std::ostream& out) {
       write_dry_run(out, planned.schedule, planned.scenario.refit, planned.scenario.cluster,
@@ -206,9 +206,9 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("run", "Move real bytes by a plan, check and time them");
   auto options = std::make_shared<RunOptions>();
   verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
-  verb->add_option("--strategy", options->strategy,
-                   "gather_broadcast, direct, reshard, hybrid, or policy (the scenario's own);\n"
-                   "default: policy if there is one, else reshard");
+  verb->add_option(
+      "--strategy", options->strategy,
+      std::string(kStrategyNames) + ";\ndefault: policy if there is one, else reshard");
   verb->add_option(
       "--transport", options->transport,
       "inproc (default: threads of this process), tcp (processes; started here, or by\n"

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "cli/progress.h"
 #include "scenarios/scale.h"
 
 namespace refit {
@@ -19,15 +20,19 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
-Schedule verified_schedule(const Question& question, const std::optional<std::string>& strategy) {
+RunCase unscaled_case(const Question& question, const std::optional<std::string>& strategy) {
   const Scenario& scenario = question.scenario;
-  if (!question.plan) return verified_plan(scenario, chosen_policy(scenario, strategy));
-  if (strategy) {
-    throw Error(ErrorCode::bad_input, fmt::format("{}: is a {} plan; --strategy is for scenarios",
-                                                  scenario.name, question.plan->strategy));
+  if (question.plan) {
+    if (strategy) {
+      throw Error(ErrorCode::bad_input, fmt::format("{}: is a {} plan; --strategy is for scenarios",
+                                                    scenario.name, question.plan->strategy));
+    }
+    require_verified(*question.plan, scenario);
+    return {scenario, *question.plan, std::nullopt};
   }
-  require_verified(*question.plan, scenario);
-  return *question.plan;
+  ChosenPolicy chosen = chosen_policy(scenario, strategy);
+  const Progress progress("planning " + scenario.name);
+  return {scenario, verified_plan(scenario, chosen.policy), std::nullopt, std::move(chosen.reason)};
 }
 
 }  // namespace
@@ -49,7 +54,7 @@ double parse_scale(const std::string& text) {
 
 RunCase run_case(const Question& question, const std::optional<std::string>& strategy,
                  std::optional<double> scale) {
-  RunCase result{question.scenario, verified_schedule(question, strategy), std::nullopt};
+  RunCase result = unscaled_case(question, strategy);
   if (!scale) return result;
   result.scenario = scaled(question.scenario, *scale);
   const Refit& from = question.scenario.refit;

@@ -17,6 +17,7 @@ struct RunCase {
   Scenario scenario;
   Schedule schedule;
   std::optional<RunScale> scale;
+  std::string reason = {};  // ChosenPolicy
 };
 
 // The question's own plan, or that of the strategy (chosen_policy). The plan is made for the

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "base/yaml.h"
+#include "cli/auto_strategy.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/strategies.h"
@@ -19,9 +20,9 @@
 #include "report/fault_words.h"
 #include "report/json.h"
 #include "report/summary.h"
+#include "scenarios/plan_limits.h"
+#include "sim/certificate.h"
 #include "sim/fault.h"
-#include "sim/flow_bound.h"
-#include "sim/lower_bound.h"
 #include "sim/memory.h"
 #include "sim/predict.h"
 #include "sim/traffic.h"
@@ -32,6 +33,7 @@ namespace {
 struct SimulateOptions {
   std::string file;
   std::optional<std::string> strategies;
+  std::vector<std::string> limits;
   bool json = false;
   bool wire = false;
   bool memory = false;
@@ -64,13 +66,37 @@ PredictOptions predict_options(const Scenario& scenario, const SimulateOptions& 
   return predict;
 }
 
-StrategyResult evaluate(const Schedule& schedule, const Scenario& scenario,
-                        const PredictOptions& options, bool by_memory) {
+// All rows are answers to this.
+struct Task {
+  const Scenario& scenario;
+  RefitBound bound;
+  PredictOptions predict;
+  bool by_memory = false;
+};
+
+LimitUse limit_use(const Schedule& schedule, const Scenario& scenario,
+                   const Prediction& prediction) {
+  const PlanNeeds needs =
+      plan_needs(schedule, scenario.refit, scenario.cluster, prediction.timeline);
+  return {needs.extra_memory_bytes,
+          needs.ops,
+          needs.communicators,
+          needs.peers,
+          std::nullopt,
+          exceeded(scenario.plan.limits, needs)};
+}
+
+// Whether the strategy plans otherwise where something is limited.
+bool keeps_limits(const Policy& policy) { return policy.rest == Strategy::optimal; }
+
+StrategyResult evaluate(const Schedule& schedule, const Task& task) {
+  const Scenario& scenario = task.scenario;
   const TrafficTotals traffic = traffic_totals(schedule, scenario.cluster);
-  // In gathers and broadcasts ranks pass on what they neither own nor want; there only the cuts
-  // hold.
-  const bool has_collectives = std::any_of(schedule.ops.begin(), schedule.ops.end(), is_collective);
-  const Prediction prediction = predict(schedule, scenario.cluster, options);
+  const Prediction prediction = predict(schedule, scenario.cluster, task.predict);
+  const double wire_s =
+      is_wire_only(task.predict.network_model)
+          ? prediction.makespan_s
+          : predict(schedule, scenario.cluster, {wire_only(), task.predict.solver}).makespan_s;
   StrategyResult row;
   row.strategy = schedule.strategy;
   row.ops = static_cast<std::int64_t>(schedule.ops.size());
@@ -80,16 +106,7 @@ StrategyResult evaluate(const Schedule& schedule, const Scenario& scenario,
   row.network_bytes = traffic.network_bytes;
   row.nvlink_bytes = traffic.nvlink_bytes;
   row.copies = traffic.copies;
-  if (has_collectives) {
-    const LowerBound bound = lower_bound(schedule.parcels, scenario.cluster);
-    row.bound_s = bound.seconds;
-    row.bound_by = bound.binding.name;
-  } else {
-    const FlowBound bound = flow_bound(schedule.parcels, scenario.cluster);
-    row.bound_s = bound.seconds;
-    row.bound_by = bound.binding;
-    row.no_relay_bound_s = bound.no_relay_seconds;
-  }
+  row.certificate = certify(schedule, scenario.cluster, task.bound, wire_s);
   row.predicted_s = prediction.makespan_s;
   row.busiest = prediction.busiest;
   row.phases = prediction.phases;
@@ -104,32 +121,38 @@ StrategyResult evaluate(const Schedule& schedule, const Scenario& scenario,
   row.memory_dominant_bytes = fullest.bytes[static_cast<std::size_t>(fullest.dominant())];
   row.gpu_memory_bytes = scenario.cluster.group(memory.largest).gpu_memory_bytes;
   row.memory_over = memory.first_over;
-  if (by_memory)
+  if (task.by_memory)
     row.memory_by_class =
         memory_by_class(schedule, scenario.refit, scenario.cluster, prediction.timeline);
+  if (scenario.plan.limits.any()) row.limits = limit_use(schedule, scenario, prediction);
   if (scenario.fault) {
     row.fault = predict_fault(schedule, scenario.refit, scenario.cluster, *scenario.fault,
-                              prediction, options);
+                              prediction, task.predict);
   }
   return row;
 }
 
-std::vector<Job> jobs_for(const Question& question, const SimulateOptions& options,
-                          const PredictOptions& predict) {
-  const Scenario& scenario = question.scenario;
+std::vector<Job> jobs_for(const Question& question, const std::vector<Policy>& policies,
+                          const Task& task) {
   if (question.plan) {
-    return {{question.plan->strategy, [&question, &predict, &options] {
+    return {{question.plan->strategy, [&question, &task] {
                require_verified(*question.plan, question.scenario);
-               return to_json_text(
-                   evaluate(*question.plan, question.scenario, predict, options.memory));
+               return to_json_text(evaluate(*question.plan, task));
              }}};
   }
   std::vector<Job> jobs;
-  for (const Policy& policy : chosen_policies(scenario, options.strategies)) {
-    jobs.push_back({policy.name, [&scenario, &predict, &options, policy] {
-                      const Schedule schedule = verified_plan(scenario, policy);
-                      StrategyResult row = evaluate(schedule, scenario, predict, options.memory);
+  for (const Policy& policy : policies) {
+    jobs.push_back({policy.name, [&task, policy] {
+                      StrategyResult row = evaluate(verified_plan(task.scenario, policy), task);
                       row.strategy = policy.name;
+                      if (row.limits && keeps_limits(policy)) {
+                        Scenario free = task.scenario;
+                        free.plan.limits = {};
+                        const Schedule without = verified_plan(free, policy);
+                        row.limits->price_s =
+                            row.predicted_s -
+                            predict(without, free.cluster, task.predict).makespan_s;
+                      }
                       return to_json_text(row);
                     }});
   }
@@ -149,35 +172,62 @@ std::string model_words(const Scenario& scenario) {
   return fmt::format("none; {} tensor{} written out", tensors, tensors == 1 ? "" : "s");
 }
 
-SimulationReport simulate_all(const Question& question, const SimulateOptions& options) {
-  const Scenario& scenario = question.scenario;
-  const PredictOptions predict = predict_options(scenario, options);
-  const std::vector<Job> jobs = jobs_for(question, options, predict);
-  SimulationReport report{scenario.name,
-                          model_words(scenario),
-                          cluster_words(scenario.cluster),
-                          scenario.assumptions,
-                          {},
-                          scenario.fault ? fault_words(*scenario.fault) : "",
-                          conversion_totals(scenario.refit)};
+// The rows, one after the other as they end.
+std::vector<StrategyResult> rows_of(const Question& question, const std::vector<Policy>& policies,
+                                    const Task& task) {
+  const std::vector<Job> jobs = jobs_for(question, policies, task);
   const std::string strategies =
       jobs.size() == 1 ? jobs.front().name : fmt::format("{} strategies", jobs.size());
   Progress progress("simulating " + strategies);
   const auto done = [&](std::size_t count) {
     progress.say(fmt::format("simulating {}, {} done", strategies, count));
   };
-  for (const std::string& row : run_in_workers(jobs, kMostWorkers, done)) {
-    report.strategies.push_back(parse_strategy_result(row));
+  std::vector<StrategyResult> rows;
+  for (const std::string& row : run_in_workers(jobs, kMostWorkers, done))
+    rows.push_back(parse_strategy_result(row));
+  return rows;
+}
+
+SimulationReport::Chosen chosen_of(const std::vector<StrategyResult>& rows,
+                                   const std::vector<Policy>& policies, const Task& task) {
+  std::vector<Policy> within;
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].limits && !rows[i].limits->exceeded.empty()) continue;
+    within.push_back(policies[i]);
+    candidates.push_back({rows[i].strategy, rows[i].ops, rows[i].predicted_s});
   }
+  Choice choice = choose_among(task.scenario, within, std::move(candidates), task.predict);
+  return {within[choice.index].name, std::move(choice.reason)};
+}
+
+SimulationReport simulate_all(const Question& question, const SimulateOptions& options) {
+  const Scenario& scenario = question.scenario;
+  const PredictOptions predict = predict_options(scenario, options);
+  std::vector<Policy> policies;
+  if (!question.plan) policies = chosen_policies(scenario, options.strategies);
+  const Task task{scenario, bound_of(scenario), predict, options.memory};
+  SimulationReport report{scenario.name,
+                          model_words(scenario),
+                          cluster_words(scenario.cluster),
+                          scenario.assumptions,
+                          rows_of(question, policies, task),
+                          scenario.fault ? fault_words(*scenario.fault) : "",
+                          conversion_totals(scenario.refit)};
+  if (!question.plan && options.strategies == kAuto)
+    report.chosen = chosen_of(report.strategies, policies, task);
   return report;
 }
 
 int simulate(const SimulateOptions& options) {
-  const Question question = load_question(options.file);
-  if (question.plan && options.strategies) {
-    throw Error(ErrorCode::bad_input, fmt::format("{}: is a {} plan; --strategy is for scenarios",
-                                                  options.file, question.plan->strategy));
+  Question question = load_question(options.file);
+  if (question.plan && (options.strategies || !options.limits.empty())) {
+    throw Error(ErrorCode::bad_input, fmt::format("{}: is a {} plan; {} is for scenarios",
+                                                  options.file, question.plan->strategy,
+                                                  options.strategies ? "--strategy" : "--limit"));
   }
+  PlanLimits& limits = question.scenario.plan.limits;
+  limits = parse_limits(options.limits, limits);
   const SimulationReport report = simulate_all(question, options);
   write_output(options.output, options.json ? simulation_json(report) : simulation_summary(report));
   return 0;
@@ -190,8 +240,8 @@ void add_simulate(CLI::App& app, Action& action) {
   auto options = std::make_shared<SimulateOptions>();
   verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
   verb->add_option("--strategy", options->strategies,
-                   "Comma separated: gather_broadcast, direct, reshard, hybrid, policy (the\n"
-                   "scenario's own); default: all");
+                   std::string("Comma separated: ") + kStrategyNames + "; default: all but auto");
+  verb->add_option("--limit", options->limits, kLimitHelp);
   verb->add_flag("--json", options->json, "Print refit.prediction/1 instead of a table");
   verb->add_flag("--memory", options->memory,
                  "What ranks hold, by classes of equal ranks; with --json over time, too");

@@ -6,14 +6,19 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "cli/auto_strategy.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "schedule/schedule_json.h"
 #include "schedule/verify.h"
 
 namespace refit {
 namespace {
 
-constexpr const char* kBuiltIn[] = {"gather_broadcast", "direct", "reshard", "hybrid"};
+constexpr const char* kBuiltIn[] = {"gather_broadcast", "direct", "reshard", "hybrid", "optimal"};
+// What `auto` takes of plans that are as good: the earlier.
+constexpr const char* kBySimplicity[] = {"reshard", "direct", "hybrid", "gather_broadcast",
+                                         "optimal"};
 constexpr const char* kOwn = "policy";
 
 // The scenario's own policy under the name that the command line and the tables use for it.
@@ -24,6 +29,9 @@ Policy own_policy(const Scenario& scenario) {
 }
 
 Policy policy_called(const Scenario& scenario, const std::string& name) {
+  if (name == kAuto) {
+    throw Error(ErrorCode::bad_input, "--strategy: auto chooses among all, so it stands alone");
+  }
   if (name != kOwn) return named_policy(name);
   if (!scenario.policy) {
     throw Error(ErrorCode::bad_input,
@@ -52,8 +60,8 @@ Question load_question(const std::string& path) {
 std::vector<Policy> chosen_policies(const Scenario& scenario,
                                     const std::optional<std::string>& list) {
   std::vector<Policy> policies;
-  if (!list) {
-    for (const char* name : kBuiltIn) policies.push_back(named_policy(name));
+  if (!list || list == kAuto) {
+    for (const char* name : list ? kBySimplicity : kBuiltIn) policies.push_back(named_policy(name));
     if (scenario.policy) policies.push_back(own_policy(scenario));
     return policies;
   }
@@ -72,9 +80,26 @@ std::vector<Policy> chosen_policies(const Scenario& scenario,
   return policies;
 }
 
-Policy chosen_policy(const Scenario& scenario, const std::optional<std::string>& name) {
-  if (name) return policy_called(scenario, *name);
-  return scenario.policy ? own_policy(scenario) : named_policy("reshard");
+ChosenPolicy chosen_policy(const Scenario& scenario, const std::optional<std::string>& name) {
+  if (name == kAuto) return best_policy(scenario);
+  if (name) return {policy_called(scenario, *name)};
+  return {scenario.policy ? own_policy(scenario) : named_policy("reshard")};
+}
+
+void say_reason(const std::string& strategy, const std::string& reason) {
+  if (!reason.empty()) fmt::print(stderr, "refit: auto takes {}: {}\n", strategy, reason);
+}
+
+RefitBound bound_of(const Scenario& scenario) {
+  const Progress progress("bounding " + scenario.name);
+  return bound_of_refit(find_parcels(scenario.refit), scenario.cluster);
+}
+
+std::vector<std::string> over_limits(const Schedule& schedule, const Scenario& scenario,
+                                     const Timeline& timeline) {
+  const PlanLimits& limits = scenario.plan.limits;
+  if (!limits.any()) return {};
+  return exceeded(limits, plan_needs(schedule, scenario.refit, scenario.cluster, timeline));
 }
 
 std::string to_line(const Diagnostic& finding) {

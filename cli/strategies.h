@@ -8,6 +8,7 @@
 #include "planner/plan.h"
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
+#include "sim/certificate.h"
 
 namespace refit {
 
@@ -19,13 +20,40 @@ struct Question {
 
 Question load_question(const std::string& path);
 
+// The names that --strategy takes, for its help text.
+inline constexpr const char* kStrategyNames =
+    "gather_broadcast, direct, reshard, hybrid, optimal, policy (the\n"
+    "scenario's own) or auto (the best of these by prediction)";
+
 // The policies named in a comma-separated list; "policy" is the scenario's own. Without a list: all
-// built-in strategies, then the scenario's own if it has one.
+// built-in strategies, then the scenario's own if it has one. "auto" alone: all of these in the
+// order in which ties are decided, simple plans first.
 std::vector<Policy> chosen_policies(const Scenario& scenario,
                                     const std::optional<std::string>& list);
 
-// One name, or without a name the scenario's own policy, else reshard.
-Policy chosen_policy(const Scenario& scenario, const std::optional<std::string>& name);
+struct ChosenPolicy {
+  Policy policy;
+  std::string reason = {};  // of "auto": why, two lines
+};
+
+// One name, or without a name the scenario's own policy, else reshard. "auto" plans and predicts
+// all that there are.
+ChosenPolicy chosen_policy(const Scenario& scenario, const std::optional<std::string>& name);
+
+// Says on standard error why a strategy was taken, if there is a reason.
+void say_reason(const std::string& strategy, const std::string& reason);
+
+// What is proven of every plan of the scenario, with progress.
+RefitBound bound_of(const Scenario& scenario);
+
+// What the scenario limits and the plan exceeds, in words. `timeline`: when each op runs.
+std::vector<std::string> over_limits(const Schedule& schedule, const Scenario& scenario,
+                                     const Timeline& timeline);
+
+// For the help text of --limit.
+inline constexpr const char* kLimitHelp =
+    "KEY=VALUE, may be repeated: extra_memory, ops, communicators, peers, nic_bandwidth, ctas,\n"
+    "cta_bandwidth, each per rank; kept by optimal, on top of the scenario's plan: limits:";
 
 // "op 12 (transfer 1 -> 5): ..."
 std::string to_line(const Diagnostic& finding);

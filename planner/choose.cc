@@ -64,9 +64,9 @@ Choice of_tie(const Candidates& candidates, const std::vector<std::size_t>& tied
     others.push_back(i);
     fewest = fewest && candidates[i].ops > candidates[taken].ops;
   }
-  return {taken, fmt::format("{} if link rates differ by 1 %, as fast as {},\nand {}, {}",
+  return {taken, fmt::format("{} if link rates differ by 1 %, as fast as {},\n{}, {}",
                              range(candidates[taken]), joined(others, candidates),
-                             fewest ? "with the fewest ops" : "no other has fewer ops",
+                             fewest ? "and with the fewest ops" : "and nobody has fewer ops",
                              format_count(candidates[taken].ops))};
 }
 
@@ -92,15 +92,21 @@ Choice choose(const Candidates& candidates) {
     if (candidates[i].ensemble->median_s < candidates[best].ensemble->median_s) best = i;
   }
   const Ensemble& least = *candidates[best].ensemble;
-  std::vector<std::size_t> tied, slower;
+  std::vector<std::size_t> tied;
+  std::optional<std::size_t> next;  // of those that are slower
   for (const std::size_t i : close) {
     const Ensemble& ensemble = *candidates[i].ensemble;
     const double spread_s = std::max(least.spread_s(), ensemble.spread_s());
-    (ensemble.median_s - least.median_s <= spread_s ? tied : slower).push_back(i);
+    if (ensemble.median_s - least.median_s <= spread_s) {
+      tied.push_back(i);
+    } else if (!next || ensemble.median_s < candidates[*next].ensemble->median_s) {
+      next = i;
+    }
   }
   if (tied.size() > 1) return of_tie(candidates, tied);
-  return {best, fmt::format("{} if link rates differ by 1 %,\nagainst {}", range(candidates[best]),
-                            joined(slower, candidates))};
+  return {best,
+          fmt::format("{} if link rates differ by 1 %,\nagainst {} ({}), the next",
+                      range(candidates[best]), candidates[*next].name, range(candidates[*next]))};
 }
 
 }  // namespace refit

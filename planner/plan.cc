@@ -61,6 +61,7 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
       find_parcels(refit, [&](const TensorClass& c) { return group_of(policy.of(c)); });
   set_chunks(options, parcels);
   ScheduleBuilder builder(refit, policy.name, std::move(parcels), 2 * options.streams);
+  builder.set_caps(options.limits.caps(), options.limits.ctas.value_or(0));
 
   const std::vector<Rank> everyone = united(refit.sources, refit.destinations);
   const GroupId world = builder.group(everyone);

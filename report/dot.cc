@@ -33,8 +33,11 @@ char* c(const std::string& text) { return const_cast<char*>(text.c_str()); }
 
 // How cgraph numbers and names the objects of a graph. Left to itself it takes addresses for
 // numbers, and the boxes of equal graphs are then written in different orders; this counts.
+// Names are texts of cgraph's own: it looks in front of them for whether they are HTML.
 class Numbering {
  public:
+  explicit Numbering(Agraph_t* graph) : graph_(graph) {}
+
   static Agiddisc_t* discipline() {
     static Agiddisc_t discipline = {open, map, alloc, free, print, close, idregister};
     return &discipline;
@@ -46,12 +49,12 @@ class Numbering {
     ++count_;
     if (name != nullptr) {
       id_of_[{kind, name}] = count_;
-      name_of_[count_] = name;
+      name_of_[count_] = agstrdup(graph_, c(name));
     }
     return count_;
   }
 
-  static void* open(Agraph_t*, Agdisc_t*) { return new Numbering; }
+  static void* open(Agraph_t* graph, Agdisc_t*) { return new Numbering(graph); }
   static void close(void* state) { delete static_cast<Numbering*>(state); }
   static long map(void* state, int kind, char* name, IDTYPE* id, int create) {
     auto& self = *static_cast<Numbering*>(state);
@@ -69,15 +72,16 @@ class Numbering {
   static char* print(void* state, int, IDTYPE id) {
     auto& self = *static_cast<Numbering*>(state);
     const auto known = self.name_of_.find(id);
-    return known == self.name_of_.end() ? nullptr : known->second.data();
+    return known == self.name_of_.end() ? nullptr : known->second;
   }
   static long alloc(void*, int, IDTYPE) { return 0; }
   static void free(void*, int, IDTYPE) {}
   static void idregister(void*, int, void*) {}
 
+  Agraph_t* graph_;
   IDTYPE count_ = 0;
   std::map<std::pair<int, std::string>, IDTYPE> id_of_;
-  std::map<IDTYPE, std::string> name_of_;
+  std::map<IDTYPE, char*> name_of_;  // until the graph is closed
 };
 
 Agraph_t* open_graph(const std::string& name) {

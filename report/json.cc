@@ -51,6 +51,57 @@ FaultPrediction parse_fault(const Json& json) {
   return fault;
 }
 
+Json certificate_json(const Certificate& certificate) {
+  const std::optional<double> ratio = certificate.ratio();
+  return {{"plan", certificate.plan},
+          {"wire_s", json_number(certificate.wire_s)},
+          {"ratio", ratio ? json_number(*ratio) : Json()},
+          {"latency_dominates", certificate.latency_dominates()},
+          {"latency_s", json_number(certificate.latency_s)},
+          {"levels", certificate.levels},
+          {"chunk_bytes", certificate.chunk_bytes},
+          {"relay_depth", certificate.relay_depth},
+          {"fill_s", json_number(certificate.fill_s)}};
+}
+
+// `row` has the bounds, `ratio` and `latency_dominates` follow from the rest.
+Certificate parse_certificate(const Json& row) {
+  Certificate certificate;
+  row.at("bound_s").get_to(certificate.bound_s);
+  row.at("bound_by").get_to(certificate.bound_by);
+  if (!row.at("no_relay_bound_s").is_null())
+    certificate.no_relay_bound_s = row.at("no_relay_bound_s").get<double>();
+  const Json& json = row.at("certificate");
+  json.at("plan").get_to(certificate.plan);
+  json.at("wire_s").get_to(certificate.wire_s);
+  json.at("latency_s").get_to(certificate.latency_s);
+  json.at("levels").get_to(certificate.levels);
+  json.at("chunk_bytes").get_to(certificate.chunk_bytes);
+  json.at("relay_depth").get_to(certificate.relay_depth);
+  json.at("fill_s").get_to(certificate.fill_s);
+  return certificate;
+}
+
+Json limits_json(const LimitUse& use) {
+  return {{"extra_memory_bytes", json_number(use.extra_memory_bytes)},
+          {"ops", use.ops},
+          {"communicators", use.communicators},
+          {"peers", use.peers},
+          {"price_s", use.price_s ? json_number(*use.price_s) : Json()},
+          {"exceeded", use.exceeded}};
+}
+
+LimitUse parse_limit_use(const Json& json) {
+  LimitUse use;
+  json.at("extra_memory_bytes").get_to(use.extra_memory_bytes);
+  json.at("ops").get_to(use.ops);
+  json.at("communicators").get_to(use.communicators);
+  json.at("peers").get_to(use.peers);
+  if (!json.at("price_s").is_null()) use.price_s = json.at("price_s").get<double>();
+  json.at("exceeded").get_to(use.exceeded);
+  return use;
+}
+
 Json row_json(const StrategyResult& row) {
   Json phases = Json::array();
   for (const PhaseTime& phase : row.phases) {
@@ -59,25 +110,26 @@ Json row_json(const StrategyResult& row) {
                       {"end_s", json_number(phase.end_s)},
                       {"work_s", json_number(phase.work_s)}});
   }
-  Json json = {
-      {"strategy", row.strategy},
-      {"ops", row.ops},
-      {"unique_bytes", row.unique_bytes},
-      {"payload_bytes", row.payload_bytes},
-      {"logical_bytes", row.logical_bytes},
-      {"network_bytes", json_number(row.network_bytes)},
-      {"network_copies", json_number(row.copies)},
-      {"nvlink_bytes", json_number(row.nvlink_bytes)},
-      {"bound_s", json_number(row.bound_s)},
-      {"bound_by", row.bound_by},
-      {"no_relay_bound_s", row.no_relay_bound_s ? json_number(*row.no_relay_bound_s) : Json()},
-      {"predicted_s", json_number(row.predicted_s)},
-      {"busiest",
-       {{"name", row.busiest.name},
-        {"kind", to_string(row.busiest.kind)},
-        {"utilisation", json_number(row.busiest.utilisation)},
-        {"bytes", json_number(row.busiest.bytes)}}},
-      {"phases", std::move(phases)}};
+  const std::optional<double>& no_relay_bound_s = row.certificate.no_relay_bound_s;
+  Json json = {{"strategy", row.strategy},
+               {"ops", row.ops},
+               {"unique_bytes", row.unique_bytes},
+               {"payload_bytes", row.payload_bytes},
+               {"logical_bytes", row.logical_bytes},
+               {"network_bytes", json_number(row.network_bytes)},
+               {"network_copies", json_number(row.copies)},
+               {"nvlink_bytes", json_number(row.nvlink_bytes)},
+               {"bound_s", json_number(row.certificate.bound_s)},
+               {"bound_by", row.certificate.bound_by},
+               {"no_relay_bound_s", no_relay_bound_s ? json_number(*no_relay_bound_s) : Json()},
+               {"predicted_s", json_number(row.predicted_s)},
+               {"busiest",
+                {{"name", row.busiest.name},
+                 {"kind", to_string(row.busiest.kind)},
+                 {"utilisation", json_number(row.busiest.utilisation)},
+                 {"bytes", json_number(row.busiest.bytes)}}},
+               {"phases", std::move(phases)},
+               {"certificate", certificate_json(row.certificate)}};
   json["memory"] = {{"rank", row.memory_rank.value},
                     {"peak_bytes", json_number(row.memory_bytes)},
                     {"dominant", row.memory_dominant},
@@ -85,6 +137,7 @@ Json row_json(const StrategyResult& row) {
                     {"gpu_bytes", json_number(row.gpu_memory_bytes)},
                     {"first_rank_over", row.memory_over ? Json(row.memory_over->value) : Json()}};
   if (row.memory_by_class) json["memory"]["by_class"] = memory_json(*row.memory_by_class);
+  if (row.limits) json["limits"] = limits_json(*row.limits);
   if (row.fault) json["fault"] = fault_json(*row.fault);
   return json;
 }
@@ -112,6 +165,9 @@ std::string simulation_json(const SimulationReport& report) {
                    {"network_model", first.network_model},
                    {"solver", first.solver},
                    {"strategies", std::move(rows)}};
+  if (report.chosen) {
+    document["chosen"] = {{"strategy", report.chosen->strategy}, {"reason", report.chosen->reason}};
+  }
   if (!report.fault.empty()) document["fault"] = report.fault;
   if (!report.conversions.empty()) document["conversions"] = conversions_json(report.conversions);
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -135,10 +191,7 @@ StrategyResult parse_strategy_result(const std::string& text) {
   document.at("network_bytes").get_to(row.network_bytes);
   document.at("network_copies").get_to(row.copies);
   document.at("nvlink_bytes").get_to(row.nvlink_bytes);
-  document.at("bound_s").get_to(row.bound_s);
-  document.at("bound_by").get_to(row.bound_by);
-  if (!document.at("no_relay_bound_s").is_null())
-    row.no_relay_bound_s = document.at("no_relay_bound_s").get<double>();
+  row.certificate = parse_certificate(document);
   document.at("predicted_s").get_to(row.predicted_s);
   document.at("network_model").get_to(row.network_model);
   document.at("solver").get_to(row.solver);
@@ -160,6 +213,7 @@ StrategyResult parse_strategy_result(const std::string& text) {
   if (!memory.at("first_rank_over").is_null())
     row.memory_over = Rank(memory.at("first_rank_over").get<int>());
   if (memory.contains("by_class")) row.memory_by_class = parse_memory(memory.at("by_class"));
+  if (document.contains("limits")) row.limits = parse_limit_use(document.at("limits"));
   if (document.contains("fault")) row.fault = parse_fault(document.at("fault"));
   return row;
 }

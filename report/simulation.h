@@ -6,11 +6,22 @@
 #include <vector>
 
 #include "models/conversion_totals.h"
+#include "sim/certificate.h"
 #include "sim/fault.h"
 #include "sim/memory_use.h"
 #include "sim/prediction.h"
 
 namespace refit {
+
+// What a plan takes of what a scenario limits, and what that costs.
+struct LimitUse {
+  double extra_memory_bytes = 0;  // these on the rank that takes most
+  std::int64_t ops = 0;
+  int communicators = 0;
+  int peers = 0;
+  std::optional<double> price_s;      // prediction with the limits less that without
+  std::vector<std::string> exceeded;  // in words; empty: all limits are kept
+};
 
 // What one strategy's plan moves and what is predicted of it: one row of the table. The byte words
 // are those of docs/glossary.md.
@@ -23,14 +34,13 @@ struct StrategyResult {
   double network_bytes = 0;
   double nvlink_bytes = 0;
   double copies = 0;  // network bytes / unique bytes
-  double bound_s = 0;
-  std::optional<double> no_relay_bound_s;  // if only owners may send; nothing: not asked
-  std::string bound_by;                    // the cut that gives the bound: "domain 3 ingress"
+  Certificate certificate;
   double predicted_s = 0;
   LinkLoad busiest;
   std::vector<PhaseTime> phases;
   std::string network_model;
   std::string solver;
+  std::optional<LimitUse> limits;        // if there are any
   std::optional<FaultPrediction> fault;  // if the scenario has one
   // The rank that needs most memory at once, and whether every GPU has that much.
   Rank memory_rank;
@@ -51,6 +61,11 @@ struct SimulationReport {
   std::vector<StrategyResult> strategies;
   std::string fault;                              // in words; empty: none
   std::vector<ConversionTotal> conversions = {};  // what is more than a copy of bytes
+  struct Chosen {
+    std::string strategy;
+    std::string reason;  // two lines
+  };
+  std::optional<Chosen> chosen = {};  // if it was asked to choose
 };
 
 }  // namespace refit

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "report/certificate_words.h"
 #include "report/conversion_words.h"
 #include "report/memory_table.h"
 #include "report/table.h"
@@ -59,8 +60,8 @@ std::string table(const SimulationReport& report) {
     table.add_row({row.strategy, format_bytes(static_cast<double>(row.payload_bytes)),
                    format_bytes(static_cast<double>(row.logical_bytes)),
                    format_bytes(row.network_bytes), fmt::format("{:.2f} x", row.copies),
-                   format_bytes(row.nvlink_bytes), format_seconds(row.bound_s),
-                   format_seconds(row.predicted_s), ratio(row.predicted_s, row.bound_s),
+                   format_bytes(row.nvlink_bytes), format_seconds(row.certificate.bound_s),
+                   format_seconds(row.predicted_s), ratio(row.predicted_s, row.certificate.bound_s),
                    row.busiest.name, fmt::format("{:.0f} %", 100 * row.busiest.utilisation)});
   }
   return table.text();
@@ -108,6 +109,45 @@ std::string memory_lines(const SimulationReport& report) {
   return text;
 }
 
+std::string certificate_lines(const SimulationReport& report) {
+  std::string text = "\n";
+  for (const StrategyResult& row : report.strategies)
+    text += fmt::format("certificate {}: {}\n", row.strategy, certificate_words(row.certificate));
+  return text;
+}
+
+// What was taken and why, two lines.
+std::string chosen_note(const SimulationReport& report) {
+  if (!report.chosen) return {};
+  std::string reason = report.chosen->reason;
+  const std::size_t end = reason.find('\n');
+  if (end != std::string::npos) reason.insert(end + 1, 12, ' ');
+  return fmt::format("\nauto        takes {}: {}\n", report.chosen->strategy, reason);
+}
+
+// What is taken of what is limited, and the price of keeping to it.
+std::string limit_lines(const SimulationReport& report) {
+  std::string text;
+  for (const StrategyResult& row : report.strategies) {
+    if (!row.limits) continue;
+    const LimitUse& use = *row.limits;
+    text += fmt::format(
+        "limits      {}: {} ops, {} peers, {} communicators, {} extra memory on the "
+        "ranks that have most\n",
+        row.strategy, format_count(use.ops), use.peers, use.communicators,
+        format_bytes(use.extra_memory_bytes));
+    for (const std::string& line : use.exceeded)
+      text += fmt::format("            exceeds the limit: {}\n", line);
+    if (use.price_s) {
+      const double free_s = row.predicted_s - *use.price_s;
+      text +=
+          fmt::format("            price of the limits: {} ({:+.1f} %)\n",
+                      format_seconds(*use.price_s), free_s > 0 ? 100 * *use.price_s / free_s : 0);
+    }
+  }
+  return text;
+}
+
 std::string fault_table(const SimulationReport& report) {
   if (report.fault.empty()) return {};
   Table table({{"strategy", Align::left},
@@ -143,18 +183,20 @@ std::string copies_note(const SimulationReport& report) {
 
 // What sets the bound, if it is the same for all: the bound asks the question, not the plan.
 std::string bound_note(const SimulationReport& report) {
-  const std::string& by = report.strategies.front().bound_by;
-  const bool same = std::all_of(report.strategies.begin(), report.strategies.end(),
-                                [&](const StrategyResult& row) { return row.bound_by == by; });
+  const std::string& by = report.strategies.front().certificate.bound_by;
+  const bool same =
+      std::all_of(report.strategies.begin(), report.strategies.end(),
+                  [&](const StrategyResult& row) { return row.certificate.bound_by == by; });
   return same && !by.empty() ? fmt::format("\n            set by {}", by) : "";
 }
 
 // What relays are worth, where the bound knows it and it is more than rounding.
 std::string relay_note(const SimulationReport& report) {
   for (const StrategyResult& row : report.strategies) {
-    if (!row.no_relay_bound_s || *row.no_relay_bound_s < 1.001 * row.bound_s) continue;
+    const std::optional<double>& alone_s = row.certificate.no_relay_bound_s;
+    if (!alone_s || *alone_s < 1.001 * row.certificate.bound_s) continue;
     return fmt::format("\n            {} without relays: if only owners send",
-                       format_seconds(*row.no_relay_bound_s));
+                       format_seconds(*alone_s));
   }
   return {};
 }
@@ -165,9 +207,11 @@ std::string simulation_summary(const SimulationReport& report) {
   std::string text = heading(report);
   if (report.strategies.empty()) return text;
   text += "\n" + table(report);
+  text += chosen_note(report);
   const std::string note = copies_note(report);
   if (!note.empty()) text += "\n" + note;
-  text += memory_lines(report) + memory_table(report);
+  text +=
+      certificate_lines(report) + memory_lines(report) + memory_table(report) + limit_lines(report);
   text += fault_table(report);
   const StrategyResult& first = report.strategies.front();
   text += fmt::format(

@@ -8,10 +8,10 @@
 
 namespace refit {
 
-// A scenario's `plan: limits:` (docs/scenario_format.md).
-PlanLimits read_limits(const YamlNode& node);
+// A scenario's `plan: limits:` (docs/scenario_format.md), on top of others.
+PlanLimits read_limits(const YamlNode& node, PlanLimits limits = {});
 
-// The same from "key=value" words of a command line. Error(bad_input) names the word.
-PlanLimits parse_limits(const std::vector<std::string>& words);
+// `limits` with the "key=value" words of a command line on top. Error(bad_input) names the word.
+PlanLimits parse_limits(const std::vector<std::string>& words, PlanLimits limits = {});
 
 }  // namespace refit

@@ -10,10 +10,9 @@ constexpr int kMost = 1'000'000;
 
 }  // namespace
 
-PlanLimits read_limits(const YamlNode& node) {
+PlanLimits read_limits(const YamlNode& node, PlanLimits limits) {
   node.allow_only(
       {"extra_memory", "ops", "communicators", "peers", "nic_bandwidth", "ctas", "cta_bandwidth"});
-  PlanLimits limits;
   if (const auto v = node.find("extra_memory")) limits.extra_memory_bytes = v->bytes();
   if (const auto v = node.find("ops")) limits.ops = v->integer(1, 1'000'000'000);
   if (const auto v = node.find("communicators"))
@@ -25,7 +24,7 @@ PlanLimits read_limits(const YamlNode& node) {
   return limits;
 }
 
-PlanLimits parse_limits(const std::vector<std::string>& words) {
+PlanLimits parse_limits(const std::vector<std::string>& words, PlanLimits limits) {
   std::string text;
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
@@ -37,8 +36,8 @@ PlanLimits parse_limits(const std::vector<std::string>& words) {
     }
     text += fmt::format("{}: {}\n", word.substr(0, equals), word.substr(equals + 1));
   }
-  if (text.empty()) return {};
-  return read_limits(YamlNode::parse_text(text, "--limit"));
+  if (text.empty()) return limits;
+  return read_limits(YamlNode::parse_text(text, "--limit"), limits);
 }
 
 }  // namespace refit

@@ -4,8 +4,11 @@
 #include <map>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "base/error.h"
+#include "sim/detail/demand.h"
 #include "sim/detail/linear_program.h"
 #include "sim/detail/orbits.h"
 
@@ -235,6 +238,40 @@ std::vector<std::vector<double>> first_copy_shares(const DomainClasses& view,
   return shares;
 }
 
+// Content that one island alone owns and wants stays there (nobody else would carry it), and there
+// a rank gets it by NVLink only.
+Cut inside_ingress(const std::vector<Parcel>& parcels, const Cluster& cluster,
+                   const DomainClasses& view) {
+  std::vector<double> lacking(static_cast<std::size_t>(cluster.gpus()), 0);
+  const detail::Demand demand = detail::group_demand(parcels);
+  const auto island_of = [&](const std::vector<Rank>& ranks) {  // -1: several
+    const int first = view.of_rank[ranks.front().index()];
+    const bool one = std::all_of(ranks.begin(), ranks.end(),
+                                 [&](Rank r) { return view.of_rank[r.index()] == first; });
+    return one ? first : -1;
+  };
+  std::vector<int> island_of_list;
+  for (const auto* list : demand.lists) island_of_list.push_back(island_of(*list));
+  for (const detail::Demand::Pair& pair : demand.pairs) {
+    const int island = island_of_list[pair.owners];
+    if (island < 0 || island != island_of_list[pair.demanders]) continue;
+    const std::vector<Rank>& owners = *demand.lists[pair.owners];
+    for (const Rank rank : *demand.lists[pair.demanders]) {
+      if (!std::binary_search(owners.begin(), owners.end(), rank))
+        lacking[rank.index()] += pair.bytes;
+    }
+  }
+  Cut binding;
+  for (std::size_t r = 0; r < lacking.size(); ++r) {
+    const auto port = cluster.nvlink_in(Rank(static_cast<int>(r)));
+    if (!port || lacking[r] == 0) continue;
+    const Cut cut{fmt::format("rank {} ingress (NVLink, content of its domain)", r), lacking[r],
+                  cluster.link(*port).bandwidth_bytes_per_s};
+    if (binding.bytes == 0 || cut.seconds() > binding.seconds()) binding = cut;
+  }
+  return binding;
+}
+
 }  // namespace
 
 FlowBound flow_bound(const std::vector<Parcel>& parcels, const Cluster& cluster,
@@ -248,16 +285,21 @@ FlowBound flow_bound(const std::vector<Parcel>& parcels, const Cluster& cluster,
   bound.cuts = lower_bound(parcels, cluster);
   bound.seconds = bound.no_relay_seconds = bound.cuts.seconds;
   bound.binding = bound.cuts.binding.name;
+  if (const Cut inside = inside_ingress(parcels, cluster, view);
+      inside.bytes > 0 && inside.seconds() > bound.seconds) {
+    bound.seconds = inside.seconds();
+    bound.binding = inside.name;
+  }
   const bool trunks = !view.pod_in_bytes_per_s.empty();
   const Orbits orbits =
       options.orbits && !trunks ? detail::find_orbits(view) : detail::no_orbits(view);
-  const double with_relays = egress_time(view, orbits, true, bound.cuts.seconds);
+  const double least_s = bound.seconds;
+  const double with_relays = egress_time(view, orbits, true, least_s);
   if (with_relays > bound.seconds * (1 + 1e-9)) {
     bound.seconds = with_relays;
     bound.binding = "egress of all islands together (linear program)";
   }
-  bound.no_relay_seconds =
-      std::max(bound.seconds, egress_time(view, orbits, false, bound.cuts.seconds));
+  bound.no_relay_seconds = std::max(bound.seconds, egress_time(view, orbits, false, least_s));
   bound.first_copy_shares = first_copy_shares(view, orbits);
   return bound;
 }

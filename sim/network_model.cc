@@ -60,6 +60,13 @@ NetworkModel wire_only() {
   return model;
 }
 
+bool is_wire_only(NetworkModel model) {
+  const NetworkModel plain = wire_only();
+  model.name = plain.name;
+  model.sources = plain.sources;
+  return model == plain;
+}
+
 NetworkModel read_network_model(const YamlNode& node) {
   node.allow_only({"name", "nic_efficiency", "nvlink_efficiency", "fixed", "call", "export_tensor",
                    "load_tensor", "stack_matrix", "pack_rate", "land_rate", "convert_rate",

@@ -25,12 +25,18 @@ struct NetworkModel {
 
   struct Source {
     std::string parameter, value, source;
+
+    friend bool operator==(const Source&, const Source&) = default;
   };
   std::vector<Source> sources;
+
+  friend bool operator==(const NetworkModel&, const NetworkModel&) = default;
 };
 
 // Bytes over links and nothing else: no software cost, no latency, line rates.
 NetworkModel wire_only();
+// Whether it is the same model, under whatever name.
+bool is_wire_only(NetworkModel model);
 
 NetworkModel read_network_model(const YamlNode& node);
 // The models compiled into the program. The first is the default.

@@ -19,7 +19,7 @@ LAYERS = {
     "executor": (["base", "topology", "models", "schedule"], []),
     # Values only: a report runs nothing.
     "report": (["base", "topology", "models", "schedule"],
-               ["sim/fault.h", "sim/memory_use.h", "sim/prediction.h", "sim/network_model.h", "sim/lower_bound.h", "sim/traffic.h",
+               ["sim/certificate.h", "sim/fault.h", "sim/memory_use.h", "sim/prediction.h", "sim/network_model.h", "sim/lower_bound.h", "sim/traffic.h",
                 "executor/measurement.h"]),
     "scenarios": (["base", "topology", "models", "schedule", "planner", "sim"], []),
     # Whether others would take a scenario as it is.
@@ -39,6 +39,7 @@ FOREIGN = {
     "xbt/": ["sim/detail/"],
     "graphviz/": ["report/dot.cc"],
     "cgraph.h": ["report/dot.cc"],
+    "xxhash.h": ["schedule/plan_hash.cc"],
     "nlohmann/": ["models/import/", "schedule/schedule_json.cc", "schedule/schedule_json_read.cc",
                   "report/json.cc", "report/json_number.h", "report/memory_json.cc", "report/memory_json.h",
                   "report/measurement_json.cc",

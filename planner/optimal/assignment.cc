@@ -97,8 +97,11 @@ class Assigner {
         return demands ? kNever : out_s_[send_port(r)] + bytes / out_rate(r);
       });
       if (send_port(proxy) != send_port(sender)) {
-        chunk.proxied_by = sender.value;
-        nvlink_[sender.index()] += bytes;
+        const auto& owners = *input_.contents[at(c)].owners;
+        if (!std::binary_search(owners.begin(), owners.end(), proxy)) {
+          chunk.proxied_by = sender.value;
+          nvlink_[sender.index()] += bytes;
+        }
         sender = proxy;
       }
     }

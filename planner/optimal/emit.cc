@@ -1,5 +1,6 @@
 #include "planner/optimal/emit.h"
 
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -71,7 +72,7 @@ class Emitter {
            std::optional<int> only_lane) {
     const PlanNetwork& network = solution.network;
     std::vector<OpId> op_of_wire;
-    std::vector<std::int32_t> prologue(solution.assignment.chunks.size(), -1);
+    std::map<std::pair<std::uint32_t, Rank>, OpId> prologues;  // by chunk and who is to have it
     for (const WireOp& wire : solution.swarm.ops) {
       const std::uint32_t number = solution.assignment.deliveries[wire.delivery].chunk;
       const PlanChunk& chunk = solution.assignment.chunks[number];
@@ -81,14 +82,11 @@ class Emitter {
       std::vector<OpId> after;
       if (wire.after >= 0) {
         after.push_back(op_of_wire[static_cast<std::size_t>(wire.after)]);
-      } else if (chunk.proxied_by != kNobody &&
-                 wire.src.value == solution.assignment.holders_of(chunk).front()) {
-        if (prologue[number] < 0) {
-          prologue[number] =
-              builder_.transfer(on(kPrologue), Rank(chunk.proxied_by), wire.src, cargo, range)
-                  .value;
-        }
-        after.push_back(OpId(prologue[number]));
+      } else if (wire.via != kNobody) {
+        const auto [at, is_new] = prologues.try_emplace({number, wire.src}, OpId{});
+        if (is_new)
+          at->second = builder_.transfer(on(kPrologue), Rank(wire.via), wire.src, cargo, range);
+        after.push_back(at->second);
       }
       const bool crosses = network.way(wire.src, wire.dst) == PlanNetwork::crossing;
       const OpId arrival = builder_.transfer(on(only_lane.value_or(crosses ? kTrunk : kWire)),

@@ -22,8 +22,9 @@ constexpr std::int64_t kLeastChunkBytes = 256 << 10;
 constexpr double kGoodEnough = 1.005;
 constexpr std::size_t kManyDeliveries = 400'000;  // above: one setting, and a cheaper search
 
-SwarmOptions cheap_search() {
+SwarmOptions cheap_search(bool frugal) {
   SwarmOptions cheap;
+  cheap.frugal = frugal;
   cheap.augment = false;
   cheap.look = 6;
   cheap.scan = 16;
@@ -35,12 +36,20 @@ SwarmOptions cheap_search() {
 std::vector<Setting> settings(bool large, bool trunks, const PlanLimits& limits) {
   std::vector<Setting> settings;
   if (large) {
-    settings = {{0.01, cheap_search(), 2}};
+    settings = {{0.01, cheap_search(true), 2}};
   } else {
-    settings = {{0.003, {}}, {0.001, {}}, {0.003, cheap_search()}};
+    // The quickest first: it is often good enough.
+    settings = {{0.003, cheap_search(false)}, {0.001, cheap_search(false)}, {0.003, {}},
+                {0.003, cheap_search(true)},  {0.001, cheap_search(true)},  {0.001, {}}};
+    settings.push_back({0.003, {}});
+    settings.back().swarm.steal = false;
     if (trunks) {
       settings.push_back({0.003, {}});
       settings.back().swarm.trunk_budgets = false;
+      settings.push_back({0.003, cheap_search(false)});
+      settings.back().shared_sends = false;
+      settings.push_back({0.003, {}});
+      settings.back().shared_sends = false;
     }
   }
   if (!limits.any()) return settings;
@@ -50,7 +59,10 @@ std::vector<Setting> settings(bool large, bool trunks, const PlanLimits& limits)
     settings.push_back({share, search, 4, true});
     settings.push_back({share, search, 4, false});
   }
-  for (Setting& setting : settings) setting.swarm.peers = limits.peers.value_or(0);
+  for (Setting& setting : settings) {
+    setting.swarm.peers = limits.peers.value_or(0);
+    setting.swarm.steal = setting.swarm.steal && setting.proxies;
+  }
   return settings;
 }
 

@@ -25,8 +25,10 @@ Solution solve(const Problem& problem, std::vector<Content> contents, const Sett
                                 problem.bound, setting.holders, setting.proxies},
                                problem.network);
   if (problem.network.has_trunks())
-    share_trunks(solution.contents, solution.assignment, seconds, solution.network);
-  solution.swarm = run_swarm(solution.assignment, solution.network, seconds, setting.swarm);
+    share_trunks(solution.contents, solution.assignment, seconds, setting.shared_sends,
+                 solution.network);
+  solution.swarm =
+      run_swarm(solution.contents, solution.assignment, solution.network, seconds, setting.swarm);
   return solution;
 }
 

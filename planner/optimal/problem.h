@@ -11,8 +11,9 @@ namespace refit {
 struct Setting {
   double chunk_share = 0;  // of what the slowest NIC carries in the bound's time
   SwarmOptions swarm;
-  int holders = 4;      // owners of a chunk that may send it
-  bool proxies = true;  // NICs may work for neighbours, which takes memory and a lane
+  int holders = 4;           // owners of a chunk that may send it
+  bool proxies = true;       // NICs may work for neighbours, which takes memory and a lane
+  bool shared_sends = true;  // as many sends over a trunk at a time as their share of it asks for
 };
 
 // A level of the network: the wires between islands, or the NVLink inside them (inside.h).

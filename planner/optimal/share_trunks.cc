@@ -103,9 +103,9 @@ void set_receive_slots(const std::vector<Content>& contents, const Assignment& a
 }  // namespace
 
 void share_trunks(const std::vector<Content>& contents, const Assignment& assignment,
-                  double seconds, PlanNetwork& network) {
+                  double seconds, bool sends, PlanNetwork& network) {
   set_receive_slots(contents, assignment, seconds, network);
-  set_send_slots(assignment, seconds, network);
+  if (sends) set_send_slots(assignment, seconds, network);
 }
 
 }  // namespace refit

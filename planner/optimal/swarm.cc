@@ -17,14 +17,17 @@ constexpr int kMostSkipped = 256;      // chunks passed over that somebody else 
 constexpr int kReceiversOfFresh = 32;  // looked at per chunk that nobody has yet
 constexpr int kOffersLooked = 6;       // newest offers looked at per receiver
 constexpr std::size_t kMostBundles = 512;
+constexpr int kThievesLooked = 16;        // idle ranks looked at per instant
 constexpr double kTrunkTolerance = 1.03;  // of what a trunk may carry in the bound's time
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 class Swarm {
  public:
-  Swarm(Assignment& plan, const PlanNetwork& network, double bound_s, const SwarmOptions& options)
-      : plan_(plan),
+  Swarm(const std::vector<Content>& contents, Assignment& plan, const PlanNetwork& network,
+        double bound_s, const SwarmOptions& options)
+      : contents_(contents),
+        plan_(plan),
         net_(network),
         options_(options),
         ports_(network, plan),
@@ -39,6 +42,7 @@ class Swarm {
     // What a port may spend on copies that others could make, too.
     for (const double sent_s : plan.sent_s) budget_s_.push_back(bound_s - sent_s);
     if (network.has_trunks()) set_trunk_budgets(bound_s);
+    if (options.steal) set_thieves();
   }
 
   SwarmResult run() {
@@ -71,7 +75,17 @@ class Swarm {
     std::uint32_t delivery = 0;
     std::int64_t from = -1;
     bool fresh = false;
+    int via = kNobody;  // an owner that hands the chunk to the sender first
   };
+  void set_thieves() {
+    std::vector<bool> owns(net_.island_ranks.size(), false);
+    for (const std::int32_t holder : plan_.holders) owns[at(net_.island[at(holder)])] = true;
+    for (std::size_t i = 0; i < owns.size(); ++i) {
+      if (!owns[i] || net_.island_ranks[i].size() < 2) continue;
+      for (const Rank r : net_.island_ranks[i]) thieves_.push_back(r.value);
+    }
+  }
+
   PlanChunk& chunk_of(const PlanDelivery& d) { return plan_.chunks[d.chunk]; }
   const PlanChunk& chunk_of(const PlanDelivery& d) const { return plan_.chunks[d.chunk]; }
   double seconds_in(const PlanDelivery& d) const {
@@ -82,14 +96,15 @@ class Swarm {
   }
   double& budget_s(int sender) { return budget_s_[ports_.send_port(sender)]; }
 
-  // A chunk enters a pod once, and moves on inside; and a trunk carries no copies that others could
-  // make as long as first copies need all of it. Only a swarm that is stuck breaks this.
+  // A chunk enters a pod once, and moves on inside, and a trunk carries no copies that others could
+  // make, where what must cross it needs all of it. Only a swarm that is stuck breaks this.
   bool may_take(int sender, const PlanDelivery& d) const {
     if (!ports_.fits(sender, d.entry)) return false;
     if (options_.peers > 0 && woken_all_ < 2 && !may_meet(sender, d.entry)) return false;
     if (!ports_.crosses_trunks(sender, d.entry) || woken_all_ >= 2) return true;
     const PlanChunk& chunk = chunk_of(d);
-    if ((chunk.pods & pod_bit(ports_.pod(d.entry))) != 0) return false;
+    if (enters_again(chunk, d) && trunk_in_budget_[at(ports_.pod(d.entry))] < chunk.bytes)
+      return false;
     const int pod = ports_.pod(sender);
     return pod < 0 || !options_.trunk_budgets ||
            (chunk.copies == 0 && pod_meant_to_send(chunk) == pod) ||
@@ -109,9 +124,17 @@ class Swarm {
     return ports_.pod(plan_.holders_of(chunk).front());
   }
 
-  // What the trunk out of each pod may carry in the bound's time beside the first copies that the
-  // pod is meant to send.
+  bool enters_again(const PlanChunk& chunk, const PlanDelivery& d) const {
+    return (chunk.pods & pod_bit(ports_.pod(d.entry))) != 0;
+  }
+
+  // What trunks may carry in the bound's time beside what they must: out of a pod the first copies
+  // that it is meant to send, into a pod each chunk that it lacks once.
   void set_trunk_budgets(double bound_s) {
+    for (std::size_t pod = 0; pod < net_.trunks_in.size(); ++pod) {
+      const double must_s = ports_.trunk_work_left_s(static_cast<int>(pod));
+      trunk_in_budget_.push_back(net_.trunks_in[pod].bytes_per_s * (bound_s - must_s));
+    }
     for (const PlanNetwork::Port& trunk : net_.trunks_out)
       trunk_budget_.push_back(trunk.bytes_per_s * bound_s * kTrunkTolerance);
     for (const PlanChunk& chunk : plan_.chunks)
@@ -134,6 +157,7 @@ class Swarm {
         }
       }
     }
+    if (options_.steal) steal();
     for (const std::size_t port : taken_) {
       for (const Choice& choice : tentative_[port]) start(choice);
       tentative_[port].clear();
@@ -228,9 +252,62 @@ class Swarm {
         const double score = ports_.urgency_s(at(bundle->port)) - copies * seconds_in(d);
         if (best && score <= best_score) continue;
         best_score = score;
-        best = Choice{sender, offer.delivery, offer.from, copies == 0};
+        best = Choice{sender, offer.delivery, offer.from, copies == 0 && !options_.frugal};
       }
     }
+    return best;
+  }
+
+  // --- an idle NIC works for a busy one of its island ---
+
+  // Receivers are free that nobody serves: lets some idle ranks send what neighbours owe.
+  void steal() {
+    for (int looked = 0; looked < kThievesLooked && !thieves_.empty() && !ports_.free().empty();
+         ++looked) {
+      next_thief_ = (next_thief_ + 1) % thieves_.size();
+      const int thief = thieves_[next_thief_];
+      while (ports_.can_send(thief)) {
+        const auto choice = pick_of_neighbours(thief);
+        if (!choice) break;
+        hold(*choice);
+      }
+    }
+  }
+
+  // A chunk of the neighbour that owes most.
+  std::optional<Choice> pick_of_neighbours(int thief) {
+    int victim = kNobody;
+    double most_s = 0;
+    for (const Rank r : net_.island_ranks[at(net_.island[at(thief)])]) {
+      if (r.value == thief) continue;
+      const double owed_s = offers_.of(r.value).first_copies_s;
+      if (owed_s <= most_s) continue;
+      most_s = owed_s;
+      victim = r.value;
+    }
+    if (victim == kNobody) return std::nullopt;
+    std::optional<Choice> best;
+    double best_score = 0;
+    look_at_fresh(offers_.of(victim), options_.look, kMostSkipped, [&](std::uint32_t number) {
+      const PlanChunk& chunk = plan_.chunks[number];
+      const auto& demanders = *contents_[at(chunk.content)].demanders;
+      const auto& owners = *contents_[at(chunk.content)].owners;
+      const bool owns = std::binary_search(owners.begin(), owners.end(), Rank(thief));
+      if (most_s < 2 * seconds_out(victim, chunk)) return false;  // it will soon be done
+      if (std::binary_search(demanders.begin(), demanders.end(), Rank(thief))) return true;
+      for (std::uint32_t id = chunk.first; id < chunk.end; ++id) {
+        const PlanDelivery& d = plan_.deliveries[id];
+        if (d.state != DeliveryState::open || !may_take(thief, d)) continue;
+        const double score = ports_.urgency_s(ports_.receive_port(d.entry));
+        if (best && score <= best_score) continue;
+        const bool proxied =
+            chunk.proxied_by != kNobody && plan_.holders_of(chunk).front() == victim;
+        const int via = owns ? kNobody : proxied ? chunk.proxied_by : victim;
+        best_score = score;
+        best = Choice{thief, id, -1, true, via};
+      }
+      return true;
+    });
     return best;
   }
 
@@ -248,9 +325,18 @@ class Swarm {
     ++chunk_of(d).copies;
     ports_.take(choice.sender, d.entry);
     ports_.add_work(port, -seconds_in(d));
-    if (!choice.fresh) budget_s(choice.sender) -= seconds_out(choice.sender, chunk_of(d));
+    spend(choice, -1);
     if (tentative_[port].empty()) taken_.push_back(port);
     tentative_[port].push_back(choice);
+  }
+
+  // A first copy is in the budget of the port that is meant to send it.
+  void spend(const Choice& choice, double sign) {
+    const PlanChunk& chunk = chunk_of(plan_.deliveries[choice.delivery]);
+    const int meant = plan_.holders_of(chunk).front();
+    if (choice.fresh && ports_.send_port(meant) == ports_.send_port(choice.sender)) return;
+    budget_s(choice.sender) += sign * seconds_out(choice.sender, chunk);
+    if (choice.fresh) budget_s(meant) -= sign * seconds_out(meant, chunk);
   }
 
   // With the chunk's copies as before the choice, or after it was taken back.
@@ -262,7 +348,12 @@ class Swarm {
     if (chunk.copies == 0) change_trunk_budget(pod_meant_to_send(chunk), -sign * chunk.bytes);
     if (!crosses) return;
     change_trunk_budget(pod, sign * chunk.bytes);
-    ports_.add_trunk_work(ports_.pod(d.entry), sign * chunk.bytes);
+    const int to = ports_.pod(d.entry);
+    if (!enters_again(chunk, d)) {
+      ports_.add_trunk_work(to, sign * chunk.bytes);
+    } else if (to >= 0) {
+      trunk_in_budget_[at(to)] += sign * chunk.bytes;
+    }
   }
 
   Choice release(std::size_t port, std::size_t k) {
@@ -275,7 +366,7 @@ class Swarm {
     spend_trunk(choice, d, +1);
     ports_.leave(choice.sender, d.entry);
     ports_.add_work(port, seconds_in(d));
-    if (!choice.fresh) budget_s(choice.sender) += seconds_out(choice.sender, chunk_of(d));
+    spend(choice, +1);
     if (chunk_of(d).copies == 0) give_back(d.chunk);
     return choice;
   }
@@ -358,16 +449,22 @@ class Swarm {
     d.state = DeliveryState::under_way;
     chunk.pods |= pod_bit(ports_.pod(d.entry));
     if (choice.fresh && chunk.copies == 1) {
-      for (const int holder : plan_.holders_of(chunk))
-        offers_.of(holder).first_copies_s -= seconds_out(holder, chunk);
+      const int meant = plan_.holders_of(chunk).front();
+      offers_.of(meant).first_copies_s -= seconds_out(meant, chunk);
     }
     const auto op = static_cast<std::int64_t>(result_.ops.size());
     const int depth = choice.from < 0 ? 0 : depth_[at(choice.from)] + 1;
     result_.depth = std::max(result_.depth, depth);
     depth_.push_back(depth);
-    result_.ops.push_back({Rank(choice.sender), Rank(d.entry), choice.delivery, choice.from});
+    result_.ops.push_back(
+        {Rank(choice.sender), Rank(d.entry), choice.delivery, choice.from, via_of(choice, chunk)});
     flows_.start(static_cast<FlowId>(op), ports_.path(choice.sender, d.entry), chunk.bytes, now_s_);
     --pending_;
+  }
+
+  int via_of(const Choice& choice, const PlanChunk& chunk) const {
+    if (choice.via != kNobody || choice.from >= 0) return choice.via;
+    return choice.sender == plan_.holders_of(chunk).front() ? chunk.proxied_by : kNobody;
   }
 
   void arrive(std::int64_t id) {
@@ -399,6 +496,7 @@ class Swarm {
     offers_.wake(op.dst.value);
   }
 
+  const std::vector<Content>& contents_;
   Assignment& plan_;
   const PlanNetwork& net_;
   const SwarmOptions options_;
@@ -412,7 +510,8 @@ class Swarm {
   int woken_all_ = 0;  // times since something ran
 
   std::vector<double> budget_s_;                // by send port
-  std::vector<double> trunk_budget_;            // bytes, by pod
+  std::vector<double> trunk_budget_;            // bytes out, by pod
+  std::vector<double> trunk_in_budget_;         // bytes in, by pod
   std::unordered_set<std::uint64_t> pairs_;     // that have met; only where their number is limited
   std::vector<int> peers_;                      // by rank
   std::vector<std::vector<Choice>> tentative_;  // by receive port
@@ -420,13 +519,15 @@ class Swarm {
   std::vector<std::uint32_t> visited_;          // by receive port: the last visit_ that tried it
   std::uint32_t visit_ = 0;
   std::vector<std::vector<int>> ranks_of_send_port_;
+  std::vector<int> thieves_;  // ranks of islands that own something
+  std::size_t next_thief_ = 0;
 };
 
 }  // namespace
 
-SwarmResult run_swarm(Assignment& assignment, const PlanNetwork& network, double bound_s,
-                      const SwarmOptions& options) {
-  return Swarm(assignment, network, bound_s, options).run();
+SwarmResult run_swarm(const std::vector<Content>& contents, Assignment& assignment,
+                      const PlanNetwork& network, double bound_s, const SwarmOptions& options) {
+  return Swarm(contents, assignment, network, bound_s, options).run();
 }
 
 }  // namespace refit

@@ -66,7 +66,7 @@ void SwarmOffers::add_fresh_chunks() {
       more = true;
       const int holder = holders[k];
       of(holder).fresh.push_back(i);
-      of(holder).first_copies_s += chunk.bytes / ports_.out(holder).bytes_per_s;
+      if (k == 0) of(holder).first_copies_s += chunk.bytes / ports_.out(holder).bytes_per_s;
       for (std::uint32_t d = chunk.first; d < chunk.end; ++d) add(holder, {d, -1});
     }
   }

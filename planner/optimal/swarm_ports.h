@@ -62,6 +62,9 @@ class SwarmPorts {
   double work_left_s(std::size_t port) const { return work_left_s_[port]; }
   void add_work(std::size_t port, double seconds);
   void add_trunk_work(int pod, double bytes);
+  double trunk_work_left_s(int pod) const {
+    return trunk_work_left_s_[static_cast<std::size_t>(pod)];
+  }
   // Of the port, or of the trunk before it if that is more.
   double urgency_s(std::size_t port) const {
     const int pod = pod_of_receive_port_[port];

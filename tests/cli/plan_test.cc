@@ -18,7 +18,7 @@ TEST_CASE("check proves all strategies of a scenario", "[cli][check]") {
   const Folder folder;
   const Outcome outcome = refit_program({"check", folder.write("four.yaml", kScenario)});
   CHECK(outcome.code == 0);
-  CHECK(outcome.out == "four_pairs: correct (4 plans verified)\n");
+  CHECK(outcome.out == "four_pairs: correct (5 plans verified)\n");
   CHECK(outcome.err.empty());
 }
 
@@ -40,7 +40,7 @@ TEST_CASE("plan prints a summary and writes a plan that reads back", "[cli][plan
 TEST_CASE("equal questions give equal plans, to a file or to standard output", "[cli][plan]") {
   const Folder folder;
   const std::string scenario = folder.write("four.yaml", kScenario);
-  for (const char* strategy : {"gather_broadcast", "direct", "reshard", "hybrid"}) {
+  for (const char* strategy : {"gather_broadcast", "direct", "reshard", "hybrid", "optimal"}) {
     CAPTURE(strategy);
     const Outcome first = refit_program({"plan", scenario, "--strategy", strategy, "-o", "-"});
     const Outcome second =
@@ -122,7 +122,7 @@ TEST_CASE("output that cannot be written exits with 3 and leaves nothing", "[cli
 TEST_CASE("graph draws a plan that the library reads back", "[cli][graph]") {
   const Folder folder;
   const std::string scenario = folder.write("four.yaml", kScenario);
-  for (const char* strategy : {"direct", "reshard", "gather_broadcast", "hybrid"}) {
+  for (const char* strategy : {"direct", "reshard", "gather_broadcast", "hybrid", "optimal"}) {
     CAPTURE(strategy);
     const Outcome outcome = refit_program({"graph", scenario, "--strategy", strategy});
     REQUIRE(outcome.code == 0);

@@ -41,7 +41,7 @@ std::size_t lines_with(const std::string& text, const std::string& part) {
 TEST_CASE("run moves every byte of every strategy in this process", "[cli][run]") {
   const Folder folder;
   const std::string scenario = folder.write("four.yaml", kScenario);
-  for (const char* strategy : {"gather_broadcast", "direct", "reshard", "hybrid"}) {
+  for (const char* strategy : {"gather_broadcast", "direct", "reshard", "hybrid", "optimal"}) {
     CAPTURE(strategy);
     const nlohmann::json run = measured({scenario, "--strategy", strategy, "-n", "3", "-w", "0"});
     CHECK(run.at("schema") == "refit.measurement/1");

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
@@ -21,13 +23,14 @@ std::vector<std::string> names_of(const nlohmann::json& document) {
   return names;
 }
 
-TEST_CASE("simulate shows the four strategies in a fixed order", "[cli][simulate]") {
+TEST_CASE("simulate shows the five strategies in a fixed order", "[cli][simulate]") {
   const Folder folder;
   const nlohmann::json document = simulated({folder.write("four.yaml", kScenario)});
   CHECK(document.at("schema") == "refit.prediction/1");
   CHECK(document.at("scenario") == "four_pairs");
   CHECK(names_of(document) ==
-        std::vector<std::string>{"gather_broadcast", "direct", "reshard", "hybrid"});
+        std::vector<std::string>{"gather_broadcast", "direct", "reshard", "hybrid", "optimal"});
+  CHECK_FALSE(document.contains("chosen"));
 }
 
 TEST_CASE("the byte columns follow from the layouts", "[cli][simulate]") {
@@ -105,7 +108,7 @@ TEST_CASE("both solvers predict the same", "[cli][simulate]") {
   const nlohmann::json native = simulated({scenario, "--solver", "native"});
   CHECK(ours.at("solver") == "incremental");
   CHECK(native.at("solver") == "native");
-  for (std::size_t i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < 5; ++i) {
     CHECK(ours["strategies"][i]["predicted_s"].get<double>() ==
           Approx(native["strategies"][i]["predicted_s"].get<double>()));
   }
@@ -129,12 +132,120 @@ TEST_CASE("the scenario's own policy is a row of its own", "[cli][simulate]") {
   const std::string scenario =
       folder.write("own.yaml", std::string(kScenario) + "plan: {policy: {rest: direct}}\n");
   const nlohmann::json document = simulated({scenario});
-  REQUIRE(names_of(document).size() == 5);
+  REQUIRE(names_of(document).size() == 6);
   CHECK(names_of(document).back() == "policy");
   // It says direct for everything, so it moves what direct moves.
-  CHECK(document["strategies"][4]["network_bytes"] == document["strategies"][1]["network_bytes"]);
+  CHECK(document["strategies"][5]["network_bytes"] == document["strategies"][1]["network_bytes"]);
   CHECK(names_of(simulated({scenario, "--strategy", "policy"})) ==
         std::vector<std::string>{"policy"});
+}
+
+TEST_CASE("each row is certified against the bound", "[cli][simulate]") {
+  const Folder folder;
+  const std::string scenario = folder.write("four.yaml", kScenario);
+  const nlohmann::json all = simulated({scenario});
+  const nlohmann::json wire = simulated({scenario, "--wire-only"});
+  for (std::size_t i = 0; i < all["strategies"].size(); ++i) {
+    const nlohmann::json& row = all["strategies"][i];
+    const nlohmann::json& certificate = row.at("certificate");
+    CAPTURE(row.at("strategy"));
+    // The same simulation, asked for beside another or alone.
+    CHECK(certificate.at("wire_s") == wire["strategies"][i].at("predicted_s"));
+    CHECK(certificate == wire["strategies"][i].at("certificate"));
+    CHECK(row.at("predicted_s").get<double>() > certificate.at("wire_s").get<double>());
+    CHECK(certificate.at("plan").get<std::string>().size() == 16);
+    // A NIC's 5 us x 400: 2 ms are more than the bound of 1.6 ms.
+    CHECK(certificate.at("latency_s") == 5e-6);
+    CHECK(certificate.at("levels") == 1);
+    CHECK(certificate.at("latency_dominates") == true);
+    CHECK(certificate.at("ratio").is_null());
+  }
+  const Outcome printed = refit_program({"simulate", scenario, "--strategy", "direct"});
+  CHECK(has(printed.out, "\ncertificate direct: wire-only "));
+  CHECK(has(printed.out, "no ratio: latency dominates where the bound is under 2.00 ms; chunk "));
+
+  // Ten times the bytes: 16 ms.
+  std::string larger = kScenario;
+  larger.replace(larger.find("[8000, 8000]"), 12, "[80000, 8000]");
+  const nlohmann::json row =
+      simulated({folder.write("larger.yaml", larger), "--strategy", "optimal"})["strategies"][0];
+  CHECK(row.at("bound_s").get<double>() == Approx(16e-3));
+  CHECK(row.at("certificate").at("ratio").get<double>() ==
+        Approx(row.at("certificate").at("wire_s").get<double>() / 16e-3));
+}
+
+TEST_CASE("a saved plan keeps its hash", "[cli][simulate]") {
+  const Folder folder;
+  const std::string scenario = folder.write("four.yaml", kScenario);
+  const std::string plan = folder / "plan.json";
+  const Outcome planned = refit_program({"plan", scenario, "--strategy", "optimal", "-o", plan});
+  REQUIRE(planned.code == 0);
+  const std::string hash = simulated({plan})["strategies"][0]["certificate"]["plan"];
+  CHECK(simulated({scenario, "--strategy", "optimal"})["strategies"][0]["certificate"]["plan"] ==
+        hash);
+  CHECK(has(planned.out, "bound 1.60 ms, set by "));
+  CHECK(has(planned.out, "plan " + hash + "\n"));
+}
+
+TEST_CASE("auto shows all candidates, takes one and says why", "[cli][simulate][auto]") {
+  const Folder folder;
+  const std::string scenario = folder.write("four.yaml", kScenario);
+  const nlohmann::json document = simulated({scenario, "--strategy", "auto"});
+  CHECK(names_of(document) ==
+        std::vector<std::string>{"reshard", "direct", "hybrid", "gather_broadcast", "optimal"});
+  const std::string chosen = document.at("chosen").at("strategy");
+  const std::string reason = document.at("chosen").at("reason");
+  CHECK(std::count(reason.begin(), reason.end(), '\n') == 1);
+  // Nothing is more than 5 % faster than what was chosen.
+  double least = 1e9, taken = 0;
+  for (const nlohmann::json& row : document.at("strategies")) {
+    const double seconds = row.at("predicted_s").get<double>();
+    least = std::min(least, seconds);
+    if (row.at("strategy") == chosen) taken = seconds;
+  }
+  CHECK(taken <= 1.05 * least);
+  CHECK(simulated({scenario, "--strategy", "auto"}).dump() == document.dump());
+  const Outcome printed = refit_program({"simulate", scenario, "--strategy", "auto"});
+  CHECK(has(printed.out, "\nauto        takes " + chosen + ": "));
+
+  const std::string own =
+      folder.write("own.yaml", std::string(kScenario) + "plan: {policy: {rest: direct}}\n");
+  CHECK(names_of(simulated({own, "--strategy", "auto"})).back() == "policy");
+  const Outcome both = refit_program({"simulate", scenario, "--strategy", "reshard,auto"});
+  CHECK(both.code == 2);
+  CHECK(both.err == "refit: --strategy: auto chooses among all, so it stands alone\n");
+}
+
+TEST_CASE("plan, graph, run and check take what auto chooses", "[cli][auto]") {
+  const Folder folder;
+  const std::string scenario = folder.write("four.yaml", kScenario);
+  const nlohmann::json document = simulated({scenario, "--strategy", "auto"});
+  const std::string chosen = document.at("chosen").at("strategy");
+  const std::string said = "refit: auto takes " + chosen + ": " +
+                           document.at("chosen").at("reason").get<std::string>() + "\n";
+  const std::string plan = folder / "plan.json";
+  const Outcome planned = refit_program({"plan", scenario, "--strategy", "auto", "-o", plan});
+  CHECK(planned.code == 0);
+  CHECK(planned.err == said);
+  CHECK(has(planned.out, "four_pairs: " + chosen + " plan, verified\n"));
+  const nlohmann::json saved = simulated({plan});
+  CHECK(names_of(saved) == std::vector<std::string>{chosen});
+
+  const Outcome graph = refit_program({"graph", scenario, "--strategy", "auto"});
+  CHECK(graph.code == 0);
+  CHECK(graph.err == said);
+  CHECK(graph.out == refit_program({"graph", scenario, "--strategy", chosen}).out);
+
+  const Outcome run =
+      refit_program({"run", scenario, "--strategy", "auto", "--json", "-n", "1", "-w", "0"});
+  CHECK(run.code == 0);
+  CHECK(run.err == said);
+  CHECK(nlohmann::json::parse(run.out).at("strategy") == chosen);
+
+  const Outcome check = refit_program({"check", scenario, "--strategy", "auto"});
+  CHECK(check.code == 0);
+  CHECK(check.err == said);
+  CHECK(check.out == "four_pairs: correct (1 plan verified)\n");
 }
 
 }  // namespace

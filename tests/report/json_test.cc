@@ -109,6 +109,49 @@ TEST_CASE("classes of memory are members if they were asked for, and read back",
   CHECK(c.curve == row.memory_by_class->classes[0].curve);
 }
 
+TEST_CASE("the certificate is a member of each row and reads back", "[report][json]") {
+  StrategyResult row = sample_row("optimal", 2);
+  const nlohmann::json json = nlohmann::json::parse(to_json_text(row));
+  CHECK(json.at("no_relay_bound_s") == 0.8);
+  CHECK(json.at("certificate") == nlohmann::json({{"plan", "0123456789abcdef"},
+                                                  {"wire_s", 0.55},
+                                                  {"ratio", 0.55 / 0.5},
+                                                  {"latency_dominates", false},
+                                                  {"latency_s", 5e-6},
+                                                  {"levels", 3},
+                                                  {"chunk_bytes", 2'000'000},
+                                                  {"relay_depth", 4},
+                                                  {"fill_s", 0.0002}}));
+  const Certificate back = parse_strategy_result(to_json_text(row)).certificate;
+  CHECK(back.bound_s == 0.5);
+  CHECK(back.no_relay_bound_s == 0.8);
+  CHECK(back.bound_by == "domain 1 ingress");
+  CHECK(back.wire_s == 0.55);
+  CHECK(back.latency_s == 5e-6);
+  CHECK(back.levels == 3);
+  CHECK(back.chunk_bytes == 2'000'000);
+  CHECK(back.relay_depth == 4);
+  CHECK(back.fill_s == 0.0002);
+  CHECK(back.plan == "0123456789abcdef");
+
+  // 400 x 1 ms x 3 is more than the bound of 0.5 s.
+  row.certificate.latency_s = 1e-3;
+  row.certificate.no_relay_bound_s.reset();
+  const nlohmann::json late = nlohmann::json::parse(to_json_text(row));
+  CHECK(late.at("no_relay_bound_s").is_null());
+  CHECK(late.at("certificate").at("ratio").is_null());
+  CHECK(late.at("certificate").at("latency_dominates") == true);
+  CHECK_FALSE(parse_strategy_result(to_json_text(row)).certificate.no_relay_bound_s);
+}
+
+TEST_CASE("what was chosen is a member of the JSON if it was asked for", "[report][json]") {
+  SimulationReport report = sample_report();
+  CHECK_FALSE(nlohmann::json::parse(simulation_json(report)).contains("chosen"));
+  report.chosen = {"reshard", "because\nof this"};
+  CHECK(nlohmann::json::parse(simulation_json(report)).at("chosen") ==
+        nlohmann::json({{"strategy", "reshard"}, {"reason", "because\nof this"}}));
+}
+
 TEST_CASE("whole numbers are printed whole, others to the last bit", "[report][json]") {
   const std::string text = simulation_json(sample_report());
   CHECK(text.find("\"network_bytes\": 40000000000,") != std::string::npos);

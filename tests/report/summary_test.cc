@@ -82,6 +82,34 @@ TEST_CASE("the fullest GPU of each strategy has a line", "[report][summary]") {
             "staging; rank 3 is the first that has too little\n"));
 }
 
+TEST_CASE("each plan has a certificate line", "[report][summary]") {
+  SimulationReport report = sample_report();
+  Certificate& certificate = report.strategies[0].certificate;
+  // 0.55 s / 0.5 s
+  CHECK(has(simulation_summary(report),
+            "\ncertificate direct: wire-only 550.00 ms = 1.100 x bound; chunk 2.00 MB, relays 4 "
+            "deep, 200.00 us to fill; plan 0123456789abcdef\n"));
+  certificate.relay_depth = 0;
+  CHECK(has(simulation_summary(report), "x bound; chunk 2.00 MB, no relays; plan 0123"));
+  certificate.chunk_bytes = 0;
+  CHECK(has(simulation_summary(report), "x bound; plan 0123"));
+  certificate.latency_s = 1e-3;  // times 400 and 3 levels
+  CHECK(
+      has(simulation_summary(report),
+          "direct: wire-only 550.00 ms, no ratio: latency dominates where the bound is under 1.20 "
+          "s; plan 0123"));
+  certificate.bound_s = certificate.latency_s = certificate.wire_s = 0;
+  CHECK(has(simulation_summary(report), "direct: wire-only 0 s; plan 0123"));
+}
+
+TEST_CASE("what was chosen is said under the table, with two lines why", "[report][summary]") {
+  SimulationReport report = sample_report();
+  CHECK_FALSE(has(simulation_summary(report), "\nauto"));
+  report.chosen = {"reshard", "because\nof this"};
+  CHECK(has(simulation_summary(report),
+            "\n\nauto        takes reshard: because\n            of this\n\n"));
+}
+
 TEST_CASE("memory by ranks has a row per class and a column per term that there is",
           "[report][summary]") {
   SimulationReport report = sample_report();
@@ -115,7 +143,7 @@ TEST_CASE("memory by ranks has a row per class and a column per term that there 
 TEST_CASE("a bound of zero gives no ratio", "[report][summary]") {
   SimulationReport report = sample_report();
   report.strategies.resize(1);
-  report.strategies[0].bound_s = 0;
+  report.strategies[0].certificate.bound_s = 0;
   const std::string text = simulation_summary(report);
   CHECK_FALSE(has(text, "inf"));
   CHECK_FALSE(has(text, "nan"));

@@ -211,6 +211,16 @@ TEST_CASE("flow bound: no plan is faster, with trunks and without", "[sim][bound
   }
 }
 
+TEST_CASE("flow bound: what one domain owns and wants comes by NVLink only", "[sim][bound]") {
+  // Rank 1 lacks 9 GB that only rank 0 of its domain has: 9 / 450 = 20 ms, not 9 / (450 + 50).
+  const std::vector<Parcel> parcels{parcel({Rank{0}}, {Rank{1}}, 9 * kGB)};
+  const Cluster cluster = test::cluster_of_domains({2, 1});
+  const FlowBound bound = flow_bound(parcels, cluster);
+  CHECK(bound.cuts.seconds == Approx(0.018).epsilon(1e-9));
+  CHECK(bound.seconds == Approx(0.020).epsilon(1e-9));
+  CHECK(bound.binding == "rank 1 ingress (NVLink, content of its domain)");
+}
+
 TEST_CASE("flow bound: DeepSeek-V3 on H100 needs relays to reach 0.84 s", "[sim][bound]") {
   const Scenario scenario =
       load_scenario(REFIT_SOURCE_DIR "/scenarios/published/deepseek_v3_h100.yaml");

@@ -47,6 +47,15 @@ TEST_CASE("network model: wire only is the same from code and from file", "[sim]
   REQUIRE(file.land_bytes_per_s == code.land_bytes_per_s);
   REQUIRE(file.convert_bytes_per_s == 0);
   REQUIRE(file.latencies == code.latencies);
+  REQUIRE(is_wire_only(file));
+  REQUIRE(is_wire_only(code));
+}
+
+TEST_CASE("network model: one with any cost of its own is not wire only", "[sim][network_model]") {
+  REQUIRE_FALSE(is_wire_only(catalog_network_model("default")));
+  REQUIRE_FALSE(
+      is_wire_only(read("name: wire_only\nlatencies: {value: true, source: measured}\n")));
+  REQUIRE(is_wire_only(read("name: mine\nlatencies: {value: false, source: measured}\n")));
 }
 
 TEST_CASE("network model: what a file leaves out costs nothing", "[sim][network_model]") {

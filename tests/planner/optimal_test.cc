@@ -1,0 +1,143 @@
+// What `optimal` puts on each rank, beside what is known to be achievable. Cases are those of
+// m2n_oracle_test.cc, with megabytes for bytes: pieces under 256 KiB are not cut any more.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <set>
+
+#include "models/parcels.h"
+#include "planner/plan.h"
+#include "schedule/verify.h"
+#include "sim/flow_bound.h"
+#include "sim/predict.h"
+#include "tests/support/m2n_case.h"
+#include "tests/support/random_refit.h"
+
+namespace refit::test {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+struct Planned {
+  M2nCase c;
+  Refit refit = make_refit(c);
+  Cluster cluster = make_cluster(c);
+  Schedule schedule = plan(refit, cluster, named_policy("optimal"));
+  double bound_s = flow_bound(find_parcels(refit), cluster).seconds;
+
+  explicit Planned(M2nCase which) : c(std::move(which)) {
+    REQUIRE(verify(schedule, refit).empty());
+  }
+  double ratio() const { return predict(schedule, cluster).makespan_s / bound_s; }
+  std::vector<std::int64_t> sent() const {
+    return network_out(schedule, cluster, 0, c.first_destination());
+  }
+  std::vector<std::int64_t> received() const {
+    return network_in(schedule, cluster, c.first_destination(), c.destinations());
+  }
+  std::vector<std::int64_t> by_nvlink() const {
+    return nvlink_in(schedule, cluster, c.first_destination(), c.destinations());
+  }
+};
+
+// All near one value, in MiB.
+void check_all(const std::vector<std::int64_t>& bytes, double mib, double tolerance = 0.02) {
+  for (const std::int64_t b : bytes)
+    CHECK(static_cast<double>(b) / kMiB == Approx(mib).epsilon(tolerance));
+}
+
+}  // namespace
+
+TEST_CASE("optimal 11: two replicas feed two domains of two, every NIC takes in half",
+          "[planner][optimal]") {
+  const Planned p({{2, 1, 0}, {4, 1, 0}, {64 * kMiB}, Dtype::u8, 2});
+  check_all(p.received(), 32);
+  check_all(p.by_nvlink(), 32);
+  CHECK(p.ratio() <= 1.05);
+}
+
+TEST_CASE("optimal 12: four replicas for two destinations all send", "[planner][optimal]") {
+  // Each sends the first copy of a quarter; second copies are whoever's NIC is free.
+  const Planned p({{4, 1, 0}, {2, 1, 0}, {64 * kMiB}});
+  for (const std::int64_t b : p.sent()) {
+    CHECK(b >= 15 * kMiB);
+    CHECK(b <= 50 * kMiB);
+  }
+  CHECK(p.ratio() <= 1.05);
+}
+
+TEST_CASE("optimal 15: shards with a replica in their domain enter half and half",
+          "[planner][optimal]") {
+  const Planned p({{2, 2, 0}, {4, 2, 0}, {8192, 8192}, Dtype::u8, 4});
+  check_all(p.received(), 16);
+  check_all(p.by_nvlink(), 16);
+  CHECK(p.ratio() <= 1.05);
+}
+
+TEST_CASE("optimal 21: three replicas of two shards are six senders of a third each",
+          "[planner][optimal]") {
+  const Planned p({{3, 2, 0}, {1, 2, 0}, {8192, 8192}});
+  check_all(p.sent(), 64.0 / 6, 0.1);
+  CHECK(p.ratio() <= 1.05);
+}
+
+TEST_CASE("optimal 29: DeepSeek-V3 experts to racks of 64: no source sends more than it must",
+          "[planner][optimal]") {
+  // 3,758,096,384 B in 16 shards: 234.88 MB leave each source once; two racks take in all of it.
+  const Planned p({{1, 16, 0}, {16, 8, 1}, {256, 2048, 7168}, Dtype::f8_e4m3, 64});
+  check_all(p.received(), 58.72e6 / kMiB, 0.03);
+  CHECK(p.ratio() <= 1.02);
+}
+
+TEST_CASE("optimal 32: Qwen3-32B down projection enters at all 32 NICs, not at 16",
+          "[planner][optimal]") {
+  const Planned p({{2, 4, 1}, {8, 4, 1}, {5120, 25600}, Dtype::bf16, 8});
+  check_all(p.received(), 32.768e6 / kMiB, 0.03);
+  CHECK(p.ratio() <= 1.05);
+}
+
+TEST_CASE("optimal 33: Qwen3-32B TP2 DP2 to TP1 DP16 in one rack", "[planner][optimal]") {
+  const Planned p({{2, 2, 0}, {16, 1, 0}, {5120, 25600}, Dtype::bf16, 64});
+  check_all(p.received(), 16.384e6 / kMiB, 0.03);
+  check_all(p.sent(), 65.536e6 / kMiB, 0.03);
+  check_all(p.by_nvlink(), 245.76e6 / kMiB, 0.03);
+  CHECK(p.ratio() <= 1.05);
+}
+
+TEST_CASE("optimal: inside one NVLink domain owners and demanders relay to each other",
+          "[planner][optimal]") {
+  // One rank has 256 MiB, three others of its domain want it all: each byte leaves it once, at
+  // 450 GB/s.
+  Refit refit = make_refit({{1, 1, 0}, {3, 1, 0}, {256 * kMiB}});
+  const Cluster cluster = cluster_of_domains({4});
+  const Schedule schedule = plan(refit, cluster, named_policy("optimal"));
+  REQUIRE(verify(schedule, refit).empty());
+  CHECK(predict(schedule, cluster).makespan_s == Approx(256.0 * kMiB / 450e9).epsilon(0.05));
+}
+
+TEST_CASE("optimal: random clusters and layouts are near their bound, and proved",
+          "[planner][optimal]") {
+  // The table of plan_quality has 300 of them; these are the first small ones.
+  int seen = 0;
+  for (std::uint32_t seed = 2; seed < 40 && seen < 12; ++seed) {
+    const RandomRefit random = random_refit(seed);
+    if (random.refit.ranks > 100) continue;
+    ++seen;
+    CAPTURE(seed, random.words);
+    const Schedule schedule = plan(random.refit, random.cluster, named_policy("optimal"));
+    REQUIRE(verify(schedule, random.refit).empty());
+    const double bound_s = flow_bound(find_parcels(random.refit), random.cluster).seconds;
+    const double seconds = predict(schedule, random.cluster).makespan_s;
+    CHECK(seconds >= bound_s * (1 - 1e-9));
+    CHECK(seconds <= 1.1 * bound_s);
+  }
+  CHECK(seen == 12);
+}
+
+TEST_CASE("optimal: the same refit is planned the same", "[planner][optimal]") {
+  const RandomRefit random = random_refit(8);
+  CHECK(plan(random.refit, random.cluster, named_policy("optimal")) ==
+        plan(random.refit, random.cluster, named_policy("optimal")));
+}
+
+}  // namespace refit::test
