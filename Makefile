@@ -1,5 +1,5 @@
 # The front door; the work is in CMakePresets.json. A plain `make` lists what there is.
-.PHONY: help demo test bench performance asan tsan format packages
+.PHONY: help demo test bench performance plan_quality asan tsan format packages
 
 help:
 	@echo 'make demo      install packages if missing, build, predict one published refit'
@@ -8,6 +8,7 @@ help:
 	@echo 'make tsan      the tests of threads and processes (inproc, tcp) under the thread sanitizer'
 	@echo 'make bench     build and run the benchmarks'
 	@echo 'make performance  the same, written to docs/performance.md'
+	@echo 'make plan_quality  how near plans come to their bound, written to docs/plan_quality.md (minutes)'
 	@echo 'make format    format the C++ files in place'
 
 demo: packages
@@ -33,6 +34,13 @@ performance: packages
 	cmake --preset bench
 	cmake --build --preset bench
 	tools/performance_page.sh
+
+# To a file first, so that a page is never half written.
+plan_quality: packages
+	cmake --preset bench
+	cmake --build --preset bench --target plan_quality
+	build-bench/bin/plan_quality > build-bench/plan_quality.md
+	cp build-bench/plan_quality.md docs/plan_quality.md
 
 format:
 	git ls-files -co --exclude-standard '*.h' '*.cc' | xargs clang-format -i

@@ -51,7 +51,7 @@ class NcclSeat : public detail::ProcessSeat {
   void connect() override {
     const std::vector<Rank> all = all_ranks(context_.schedule.ranks);
     wire_.emplace(self(), all, lanes_of(context_), shared_id(all.front()),
-                  NcclWireOptions{options_.timeout_s, [this] { look(); }});
+                  NcclWireOptions{options_.timeout_s, [this] { look(); }, context_.schedule.ctas});
     make_transport(context_);
   }
 

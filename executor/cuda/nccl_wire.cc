@@ -10,9 +10,10 @@
 namespace refit {
 namespace {
 
-ncclConfig_t non_blocking() {
+ncclConfig_t non_blocking(int ctas) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
+  if (ctas > 0) config.minCTAs = config.maxCTAs = ctas;
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
   config.commName = "refit";
 #endif
@@ -59,7 +60,7 @@ void NcclWire::connect(int lanes, const std::string& id) {
   std::memcpy(unique.internal, id.data(), sizeof unique.internal);
   const int self = position(self_);
   try {
-    ncclConfig_t config = non_blocking();
+    ncclConfig_t config = non_blocking(options_.ctas);
     ncclComm_t first = nullptr;
     const ncclResult_t status =
         ncclCommInitRankConfig(&first, static_cast<int>(members_.size()), unique, self, &config);
@@ -78,7 +79,7 @@ void NcclWire::split(int lanes) {
   const ncclComm_t first = of_lane_.front();
   const int self = position(self_);
   for (int lane = 1; lane < lanes; ++lane) {
-    ncclConfig_t config = non_blocking();
+    ncclConfig_t config = non_blocking(options_.ctas);
     ncclComm_t child = nullptr;
     require(ncclCommSplit(first, 0, self, &child, &config), "ncclCommSplit", first);
     settle(first, "ncclCommSplit");  // the child's handle is not to be read before
@@ -228,7 +229,7 @@ void NcclWire::shrink(const std::vector<Rank>& lost, int lanes) {
   drop_from(1);  // first: what they have under way may hold the device
   try {
     const ncclComm_t old = of_lane_.front();
-    ncclConfig_t config = non_blocking();
+    ncclConfig_t config = non_blocking(options_.ctas);
     ncclComm_t smaller = nullptr;
     require(ncclCommShrink(old, excluded.data(), static_cast<int>(excluded.size()), &smaller,
                            &config, NCCL_SHRINK_ABORT),

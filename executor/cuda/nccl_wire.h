@@ -15,6 +15,7 @@ struct NcclWireOptions {
   // Called while this rank waits; throws Error if another channel knows that the run is lost. A
   // dead peer behind NVLink need not show in NCCL.
   std::function<void()> check_peers = [] {};
+  int ctas = 0;  // thread blocks of each communicator; 0: NCCL's own choice
 };
 
 // NCCL point-to-point: one communicator of all ranks per lane, so that lanes never wait for one

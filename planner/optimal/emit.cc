@@ -135,6 +135,22 @@ class Emitter {
   ScheduleBuilder builder_;
 };
 
+// Lanes without ops would only cost communicators.
+void drop_unused_lanes(Schedule& schedule) {
+  std::vector<int> number(static_cast<std::size_t>(schedule.lanes), -1);
+  for (const Op& op : schedule.ops) number[op.lane] = 0;
+  int used = 0;
+  std::vector<LaneWindow> windows;
+  for (std::size_t lane = 0; lane < number.size(); ++lane) {
+    if (number[lane] < 0) continue;
+    number[lane] = used++;
+    windows.push_back(std::move(schedule.windows[lane]));
+  }
+  for (Op& op : schedule.ops) op.lane = static_cast<std::uint8_t>(number[op.lane]);
+  schedule.lanes = used;
+  schedule.windows = std::move(windows);
+}
+
 }  // namespace
 
 Schedule emit(const Refit& refit, std::vector<Parcel> parcels, const Solution& wires,
@@ -142,7 +158,9 @@ Schedule emit(const Refit& refit, std::vector<Parcel> parcels, const Solution& w
   for (const Content& content : wires.contents) {
     for (const ParcelId id : content.parcels) parcels[id.index()].chunks = content.chunks;
   }
-  return Emitter(refit, std::move(parcels), options).run(wires, inside, nvlink);
+  Schedule schedule = Emitter(refit, std::move(parcels), options).run(wires, inside, nvlink);
+  drop_unused_lanes(schedule);
+  return schedule;
 }
 
 }  // namespace refit

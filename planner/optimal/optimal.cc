@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t kLeastChunkBytes = 256 << 10;
 constexpr double kGoodEnough = 1.005;
 constexpr std::size_t kManyDeliveries = 400'000;  // above: one setting, and a cheaper search
+constexpr std::size_t kVeryMany = 4'000'000;      // above: fewer owners are asked
 
 SwarmOptions cheap_search(bool frugal) {
   SwarmOptions cheap;
@@ -33,10 +34,10 @@ SwarmOptions cheap_search(bool frugal) {
   return cheap;
 }
 
-std::vector<Setting> settings(bool large, bool trunks, const PlanLimits& limits) {
+std::vector<Setting> settings(std::size_t deliveries, bool trunks, const PlanLimits& limits) {
   std::vector<Setting> settings;
-  if (large) {
-    settings = {{0.01, cheap_search(true), 2}};
+  if (deliveries > kManyDeliveries) {
+    settings = {{0.01, cheap_search(true), deliveries > kVeryMany ? 2 : 4}};
   } else {
     // The quickest first: it is often good enough.
     settings = {{0.003, cheap_search(false)}, {0.001, cheap_search(false)}, {0.003, {}},
@@ -89,8 +90,9 @@ class Planner {
     std::optional<Schedule> best;
     double best_s = std::numeric_limits<double>::infinity();
     Nearest nearest;
-    const bool large = deliveries(0.003) > kManyDeliveries;
-    for (const Setting& setting : settings(large, wires_.network.has_trunks(), limits_)) {
+    const std::size_t count = deliveries(0.003);
+    const bool large = count > kManyDeliveries;
+    for (const Setting& setting : settings(count, wires_.network.has_trunks(), limits_)) {
       Schedule schedule = make(setting);
       if (large && !limits_.any()) return schedule;
       const Prediction prediction = predict(schedule, cluster_);

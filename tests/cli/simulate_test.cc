@@ -248,5 +248,24 @@ TEST_CASE("plan, graph, run and check take what auto chooses", "[cli][auto]") {
   CHECK(check.out == "four_pairs: correct (1 plan verified)\n");
 }
 
+TEST_CASE("limits are kept by optimal at a price, and others are told", "[cli][simulate]") {
+  const Folder folder;
+  const std::string scenario = folder.write("four.yaml", kScenario);
+  const Outcome outcome =
+      refit_program({"simulate", scenario, "--strategy", "direct,optimal", "--limit",
+                     "nic_bandwidth=5 GB/s", "--limit", "communicators=1"});
+  REQUIRE(outcome.code == 0);
+  CHECK(has(outcome.out, "limits      optimal: "));
+  CHECK(has(outcome.out, "price of the limits: "));
+  CHECK(has(outcome.out, "limits      direct: "));
+
+  const Outcome refused = refit_program({"simulate", scenario, "--limit", "speed=5"});
+  CHECK(refused.code == 2);
+  CHECK(has(refused.err, "unknown key 'speed'"));
+  const Outcome none = refit_program({"simulate", scenario, "--limit", "extra_memory=1 B"});
+  CHECK(none.code == 2);
+  CHECK(has(none.err, "optimal: no plan keeps the limits; the nearest takes extra memory "));
+}
+
 }  // namespace
 }  // namespace refit
