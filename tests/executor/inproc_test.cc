@@ -1,8 +1,12 @@
+#include <utility>
+
 #include <catch2/catch.hpp>
 
 #include "executor/execute.h"
 #include "schedule/verify.h"
 #include "tests/support/m2n_case.h"
+#include "tests/support/random_refit.h"
+#include "tests/support/short_dims.h"
 #include "tests/support/small_refits.h"
 
 namespace refit::test {
@@ -33,6 +37,19 @@ TEST_CASE("inproc: every strategy leaves every destination byte right", "[execut
     options.buffers = GENERATE(1, 2);
     REQUIRE(wrong_bytes(refit, cluster, strategy, options) == 0);
   }
+}
+
+TEST_CASE("inproc: optimal plans on random clusters leave every byte right", "[executor]") {
+  int runs = 0;
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    RandomRefit random = random_refit(seed);
+    if (random.refit.ranks > 96) continue;
+    ++runs;
+    CAPTURE(seed, random.words);
+    const Refit refit = with_short_dims(std::move(random.refit));
+    REQUIRE(wrong_bytes(refit, random.cluster, "optimal", {}) == 0);
+  }
+  CHECK(runs >= 25);
 }
 
 }  // namespace refit::test
