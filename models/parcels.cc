@@ -183,9 +183,13 @@ std::int64_t bytes_of(const Refit& refit, const Fragment& fragment) {
 }
 
 std::int64_t chunk_bytes(const Refit& refit, const Parcel& parcel, int chunk) {
+  return chunk_bytes(refit, parcel, chunk, parcel.chunks);
+}
+
+std::int64_t chunk_bytes(const Refit& refit, const Parcel& parcel, int chunk, int chunks) {
   std::int64_t sum = 0;
   for (const Fragment& fragment : parcel.fragments) {
-    const auto part = slice(fragment.region, chunk, parcel.chunks);
+    const auto part = slice(fragment.region, chunk, chunks);
     if (part) sum += bytes_of(refit, {fragment.tensor_class, *part});
   }
   return sum;

@@ -36,6 +36,8 @@ std::int64_t bytes_of(const Refit& refit, const Fragment& fragment);
 
 // Bytes of chunk `chunk`; the chunks of a parcel sum to its bytes.
 std::int64_t chunk_bytes(const Refit& refit, const Parcel& parcel, int chunk);
+// The same if the parcel were cut in `chunks`.
+std::int64_t chunk_bytes(const Refit& refit, const Parcel& parcel, int chunk, int chunks);
 
 // The joint cuts of source and destination layouts of every class, merged by (stage, group, owners,
 // demanders), in a stable order. `group_of` keeps content apart that must not share a parcel, such

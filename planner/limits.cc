@@ -66,6 +66,18 @@ PlanNeeds plan_needs(const Schedule& schedule, const Refit& refit, const Cluster
   return needs;
 }
 
+double excess(const PlanLimits& limits, const PlanNeeds& needs) {
+  double most = 0;
+  const auto look = [&](auto limit, double taken) {
+    if (limit) most = std::max(most, taken / std::max(1.0, static_cast<double>(*limit)));
+  };
+  look(limits.extra_memory_bytes, needs.extra_memory_bytes);
+  look(limits.ops, static_cast<double>(needs.ops));
+  look(limits.communicators, needs.communicators);
+  look(limits.peers, needs.peers);
+  return most;
+}
+
 std::vector<std::string> exceeded(const PlanLimits& limits, const PlanNeeds& needs) {
   std::vector<std::string> lines;
   if (limits.extra_memory_bytes &&

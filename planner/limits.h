@@ -41,6 +41,9 @@ struct PlanNeeds {
 PlanNeeds plan_needs(const Schedule& schedule, const Refit& refit, const Cluster& cluster,
                      const Timeline& timeline);
 
+// How many times the limit that is exceeded most is taken; 1 or less: all are kept.
+double excess(const PlanLimits& limits, const PlanNeeds& needs);
+
 // A line for each limit that is not kept: "ops 5,120 of 1,000 per rank". Bandwidth and thread
 // blocks are kept by the schedule's own caps.
 std::vector<std::string> exceeded(const PlanLimits& limits, const PlanNeeds& needs);

@@ -86,12 +86,7 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
       gather_broadcast(input, builder);
     } else {
       strategy == Strategy::reshard ? reshard(input, builder) : direct(input, builder);
-      builder.barrier(world);
-      builder.begin_phase("land");
-      builder.compute({0, builder.next_round(0)}, Work::land, builder.group(refit.destinations), 1,
-                      landed_bytes(refit, mine));
-      convert(0, refit.destinations, convert_work(refit, mine, EdgeSide::destination), builder);
-      builder.barrier(world);
+      land(0, refit, mine, builder);
     }
   }
   return std::move(builder).finish();

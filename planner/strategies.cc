@@ -18,6 +18,16 @@ void convert(int lane, const std::vector<Rank>& ranks, const ConvertWork& work,
                   work.bytes);
 }
 
+void land(int lane, const Refit& refit, const std::vector<bool>& mine, ScheduleBuilder& builder) {
+  const GroupId world = builder.group(united(refit.sources, refit.destinations));
+  builder.barrier(world);
+  builder.begin_phase("land");
+  builder.compute({lane, builder.next_round(lane)}, Work::land, builder.group(refit.destinations),
+                  1, landed_bytes(refit, mine));
+  convert(lane, refit.destinations, convert_work(refit, mine, EdgeSide::destination), builder);
+  builder.barrier(world);
+}
+
 int bucket_count(std::int64_t stage_bytes, std::int64_t bucket_bytes) {
   return static_cast<int>(
       std::max<std::int64_t>(1, (stage_bytes + bucket_bytes - 1) / bucket_bytes));

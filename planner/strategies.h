@@ -26,6 +26,10 @@ std::vector<Rank> united(std::vector<Rank> ranks, const std::vector<Rank>& more)
 void convert(int lane, const std::vector<Rank>& ranks, const ConvertWork& work,
              ScheduleBuilder& builder);
 
+// The software after a strategy's transfers, in a phase of its own: unpacking, copies, conversions
+// of the classes that are `mine`, on a lane of the destinations.
+void land(int lane, const Refit& refit, const std::vector<bool>& mine, ScheduleBuilder& builder);
+
 // Lanes: stream i has lane 2 i for the network and lane 2 i + 1 for NVLink.
 inline int network_lane(int stream) { return 2 * stream; }
 inline int nvlink_lane(int stream) { return 2 * stream + 1; }

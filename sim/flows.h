@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -7,6 +8,9 @@
 #include "sim/max_min.h"
 
 namespace refit {
+
+// Events this near are one instant: equal transfers that end together differ in their last digits.
+inline double same_instant_s(double now_s) { return 1e-12 * std::max(1.0, now_s); }
 
 // Flows in time: each moves its bytes over its path at its max-min fair rate. It knows no clock;
 // whoever drives it says when flows start and lets the next ones end.

@@ -117,11 +117,11 @@ class Chunking {
 
 }  // namespace
 
-void set_chunks(const Refit& refit, const std::vector<Parcel>& parcels, std::int64_t chunk_bytes,
+void set_chunks(const Refit& refit, const std::vector<Parcel>& parcels, std::int64_t about_bytes,
                 std::vector<Content>& contents) {
   for (Content& content : contents) {
     const std::int64_t wanted =
-        std::clamp<std::int64_t>((content.bytes + chunk_bytes - 1) / chunk_bytes, 1, kMostChunks);
+        std::clamp<std::int64_t>((content.bytes + about_bytes - 1) / about_bytes, 1, kMostChunks);
     content.chunks = 1;
     content.chunk_bytes.clear();
     if (wanted == 1) continue;
@@ -130,12 +130,9 @@ void set_chunks(const Refit& refit, const std::vector<Parcel>& parcels, std::int
     if (chunking.largest(content.chunks) <= kEqual) continue;
     content.chunk_bytes.assign(static_cast<std::size_t>(content.chunks), 0);
     for (const ParcelId id : content.parcels) {
-      for (const Fragment& fragment : parcels[id.index()].fragments) {
-        for (int c = 0; c < content.chunks; ++c) {
-          if (const auto part = slice(fragment.region, c, content.chunks))
-            content.chunk_bytes[static_cast<std::size_t>(c)] +=
-                bytes_of(refit, {fragment.tensor_class, *part});
-        }
+      for (int c = 0; c < content.chunks; ++c) {
+        content.chunk_bytes[static_cast<std::size_t>(c)] +=
+            chunk_bytes(refit, parcels[id.index()], c, content.chunks);
       }
     }
   }

@@ -22,10 +22,10 @@ struct Content {
 // In the order of the first parcel. `parcels` must outlive the result.
 std::vector<Content> group_contents(const std::vector<Parcel>& parcels);
 
-// Cuts each content in chunks of about `chunk_bytes`. Tensors can only be cut between rows, so the
+// Cuts each content in chunks of about `about_bytes`. Tensors can only be cut between rows, so the
 // number is chosen near by such that the chunks are as equal as can be: ports that all work on
 // chunks of one size stay in step.
-void set_chunks(const Refit& refit, const std::vector<Parcel>& parcels, std::int64_t chunk_bytes,
+void set_chunks(const Refit& refit, const std::vector<Parcel>& parcels, std::int64_t about_bytes,
                 std::vector<Content>& contents);
 
 }  // namespace refit

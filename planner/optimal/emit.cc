@@ -45,7 +45,7 @@ class Emitter {
       inside_cargos.push_back(cargos[static_cast<std::size_t>(outer)]);
     add(nvlink, inside_cargos, kInside);
     add(wires, cargos, std::nullopt);
-    end();
+    land(kSoftware, refit_, std::vector<bool>(refit_.classes.size(), true), builder_);
     return std::move(builder_).finish();
   }
 
@@ -100,7 +100,7 @@ class Emitter {
     }
   }
 
-  // Software before and after the transfers, as every strategy has it.
+  // Software before the transfers, as every strategy has it.
   void begin() {
     const GroupId world = builder_.group(united(refit_.sources, refit_.destinations));
     builder_.begin_phase("start");
@@ -113,18 +113,6 @@ class Emitter {
       builder_.compute({kSoftware, builder_.next_round(kSoftware)}, Work::stack,
                        builder_.group(work.sources), work.stacked_matrices, 0);
     }
-    builder_.barrier(world);
-  }
-
-  void end() {
-    const GroupId world = builder_.group(united(refit_.sources, refit_.destinations));
-    builder_.barrier(world);
-    builder_.begin_phase("land");
-    const std::vector<bool> all(refit_.classes.size(), true);
-    builder_.compute({kSoftware, builder_.next_round(kSoftware)}, Work::land,
-                     builder_.group(refit_.destinations), 1, landed_bytes(refit_, all));
-    convert(kSoftware, refit_.destinations, convert_work(refit_, all, EdgeSide::destination),
-            builder_);
     builder_.barrier(world);
   }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -67,14 +66,6 @@ std::vector<Setting> settings(std::size_t deliveries, bool trunks, const PlanLim
   return settings;
 }
 
-// What a plan lacks to keep the limits, of the plan that comes nearest.
-struct Nearest {
-  std::vector<std::string> exceeded;
-  void add(std::vector<std::string> other) {
-    if (exceeded.empty() || other.size() < exceeded.size()) exceeded = std::move(other);
-  }
-};
-
 class Planner {
  public:
   Planner(const Refit& refit, const Cluster& cluster, const PlanLimits& limits)
@@ -89,7 +80,7 @@ class Planner {
   Schedule best() {
     std::optional<Schedule> best;
     double best_s = std::numeric_limits<double>::infinity();
-    Nearest nearest;
+    std::optional<PlanNeeds> nearest;  // of the plans that exceed a limit
     const std::size_t count = deliveries(0.003);
     const bool large = count > kManyDeliveries;
     for (const Setting& setting : settings(count, wires_.network.has_trunks(), limits_)) {
@@ -98,8 +89,8 @@ class Planner {
       const Prediction prediction = predict(schedule, cluster_);
       if (limits_.any()) {
         const PlanNeeds needs = plan_needs(schedule, refit_, cluster_, prediction.timeline);
-        if (auto lines = exceeded(limits_, needs); !lines.empty()) {
-          nearest.add(std::move(lines));
+        if (!exceeded(limits_, needs).empty()) {
+          if (!nearest || excess(limits_, needs) < excess(limits_, *nearest)) nearest = needs;
           continue;
         }
       }
@@ -112,7 +103,7 @@ class Planner {
     if (!best) {
       throw Error(ErrorCode::bad_input,
                   fmt::format("optimal: no plan keeps the limits; the nearest takes {}",
-                              fmt::join(nearest.exceeded, ", ")));
+                              fmt::join(exceeded(limits_, *nearest), ", ")));
     }
     return std::move(*best);
   }

@@ -12,7 +12,7 @@
 namespace refit {
 namespace {
 
-constexpr double kInstant = 1e-12;     // events within it, relatively, are one instant
+constexpr double kNothing_s = 1e-12;   // less work than this is rounding
 constexpr int kMostSkipped = 256;      // chunks passed over that somebody else has taken meanwhile
 constexpr int kReceiversOfFresh = 32;  // looked at per chunk that nobody has yet
 constexpr int kOffersLooked = 6;       // newest offers looked at per receiver
@@ -59,7 +59,7 @@ class Swarm {
       }
       woken_all_ = 0;
       now_s_ = arrival->time_s;
-      const double until_s = now_s_ * (1 + kInstant) + kInstant;
+      const double until_s = now_s_ + same_instant_s(now_s_);
       for (auto end = flows_.next(); end && end->time_s <= until_s; end = flows_.next()) {
         flows_.end(end->flow);
         arrive(end->flow);
@@ -77,6 +77,7 @@ class Swarm {
     bool fresh = false;
     int via = kNobody;  // an owner that hands the chunk to the sender first
   };
+
   void set_thieves() {
     std::vector<bool> owns(net_.island_ranks.size(), false);
     for (const std::int32_t holder : plan_.holders) owns[at(net_.island[at(holder)])] = true;
@@ -474,7 +475,7 @@ class Swarm {
     d.state = DeliveryState::done;
     ports_.leave(op.src.value, d.entry);
     for (const int rank : ranks_of_send_port_[ports_.send_port(op.src.value)]) offers_.wake(rank);
-    if (ports_.work_left_s(port) > kInstant) offers_.wake_for(port, options_.wakes);
+    if (ports_.work_left_s(port) > kNothing_s) offers_.wake_for(port, options_.wakes);
     offer_on(op, id);
   }
 

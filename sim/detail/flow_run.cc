@@ -3,13 +3,6 @@
 #include <algorithm>
 
 namespace refit::detail {
-namespace {
-
-// Events this near are one instant: equal transfers that end together differ in their last digits.
-double same_instant_s(double now_s) { return 1e-12 * std::max(1.0, now_s); }
-
-}  // namespace
-
 FlowRun::FlowRun(const TaskGraph& graph)
     : graph_(graph),
       flows_(graph.paths),

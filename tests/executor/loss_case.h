@@ -164,4 +164,24 @@ inline void require_recovered(const LossOutcome& outcome, int lost, int destinat
   REQUIRE(outcome.first_bytes + outcome.recovery_bytes <= destinations * kShardBytes);
 }
 
+// Rank 3 dies in the recovery of another rank's loss. The recovery's ops are not those of the plan
+// that the caller knows: none is named.
+inline void require_ended_by_rank_3(const LossOutcome& outcome) {
+  REQUIRE(outcome.code == ErrorCode::environment);
+  REQUIRE_THAT(outcome.error, Catch::StartsWith("rank 3, ") && !Catch::Contains(", op ") &&
+                                  Catch::EndsWith(": killed by signal 9 (Killed)"));
+}
+
+// All of two_by_two(2) is sent again over new connections.
+inline void require_rebuilt(const LossOutcome& outcome) {
+  CAPTURE(outcome.error);
+  REQUIRE(outcome.error.empty());
+  const Measurement& m = outcome.measurement;
+  REQUIRE(m.wrong_bytes == 0);
+  REQUIRE(m.fault);
+  REQUIRE(m.fault->policy == FaultPolicy::rebuild);
+  REQUIRE(m.fault->reconnected_s > m.fault->detected_s);
+  REQUIRE(m.fault->recovered_bytes == 4 * kShardBytes);
+}
+
 }  // namespace refit::test
