@@ -54,8 +54,11 @@ struct FailureOptions {
 
   // How often each rank is heard from and looked after.
   double tick_s() const { return timeout_s / 10; }
-  // Silence that counts as loss: what is left for the look that finds it.
-  double silence_s() const { return timeout_s - tick_s(); }
+  // Silence that counts as loss: what is left for the look that finds it and for telling.
+  double silence_s() const { return timeout_s - 1.5 * tick_s(); }
+  // How long a closed or silent data connection may wait for its better known cause: the death of
+  // a process closes its control connection at the same moment.
+  double suspicion_s() const { return tick_s() < 0.05 ? tick_s() : 0.05; }
   // What a silence may last longer where processes get their turn this late: who was the latest of
   // all just now may well be twice as late the next time, and so may who passes its word on.
   double patience_s(double lateness_s) const { return 4 * lateness_s; }

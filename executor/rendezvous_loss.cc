@@ -11,9 +11,6 @@ using detail::FrameKind;
 
 namespace {
 
-// How long a closed data connection may wait for its better known cause: the death of the process
-// closes its control connection at the same moment.
-constexpr double kSuspicionSeconds = 0.05;
 constexpr double kFlushSeconds = 0.2;
 
 }  // namespace
@@ -61,7 +58,8 @@ void Rendezvous::suspect(Rank witness, Failure seen) {
   if (seen.rank == witness || members_[seen.rank.index()].state == State::dropped)
     return fail(std::move(seen));
   const double now = steady_clock_s();
-  if (suspicions_.empty()) suspicions_end_s_ = now + kSuspicionSeconds + lateness_.worst_s(now);
+  if (suspicions_.empty())
+    suspicions_end_s_ = now + options_.suspicion_s() + lateness_.worst_s(now);
   suspicions_.push_back({witness, std::move(seen)});
 }
 

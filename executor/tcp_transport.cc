@@ -19,9 +19,9 @@ namespace refit {
 namespace {
 
 constexpr std::size_t kBufferBytes = 256 << 10;
-constexpr double kLooks = 2.5;             // ticks; longer than an answer to a probe takes
-constexpr unsigned kKernelClockMs = 10;    // grain of the kernel's times, at 100 Hz
-constexpr double kTickWithoutControl = 1;  // seconds
+constexpr double kLooks = 2.5;                // ticks; longer than an answer to a probe takes
+constexpr double kKernelClockSeconds = 0.01;  // grain of the kernel's times, at 100 Hz
+constexpr double kTickWithoutControl = 1;     // seconds
 constexpr std::size_t kMostEvents = 64;
 
 std::uint64_t key(int lane, Rank peer) {
@@ -228,12 +228,13 @@ void TcpTransport::tick() {
 // TCP_USER_TIMEOUT would do this in the kernel, but it also ends a connection whose receiver holds
 // the window shut for long, and that is how a receiver here makes a sender wait. Behind a shut
 // window the kernel sends probes, ever more rarely, and answers at most two of them a second
-// (tcp_invalid_ratelimit), so that silence alone means nothing. A link is dark if at every look of
-// the time-out there was data without answer, or if nothing has been heard for the time-out and two
-// probes in a row stay without answer. The latter may take longer than the time-out. An answer may
-// be as late as the queues before it are deep (the round trip that the kernel has measured), and a
-// receiver that was put off its processor in the middle of reading answers when it is back on it
-// (the patience).
+// (tcp_invalid_ratelimit), so that silence alone means nothing. A link is dark if data stays
+// without answer for the time-out, or if nothing has been heard for the time-out and two probes in
+// a row stay without answer. The latter may take longer than the time-out. Data is asked about from
+// the last that was sent or answered before the first look that found it. An answer may be as late
+// as the queues before it are deep (the round trip that the kernel has measured), and a receiver
+// that was put off its processor in the middle of reading answers when it is back on it (the
+// patience).
 void TcpTransport::check_links() {
   if (!control_) return;
   const double now = steady_clock_s();
@@ -241,25 +242,26 @@ void TcpTransport::check_links() {
   if (since_last_s < control_->tick_s() * 0.9) return;
   last_links_s_ = now;
   // Between two looks far apart much may have come and gone.
-  const double looked_s = std::min(since_last_s, 2 * control_->tick_s());
+  const double unseen_s = std::max(0.0, since_last_s - 2 * control_->tick_s());
+  const FailureOptions& options = control_->options();
   const double patience_s =
-      control_->options().silence_s() - control_->tick_s() + control_->patience_s();
+      options.silence_s() - options.tick_s() / 2 - options.suspicion_s() + control_->patience_s();
   for (const auto& c : connections_) {
     tcp_info state{};
     socklen_t size = sizeof state;
     if (getsockopt(c->socket.get(), IPPROTO_TCP, TCP_INFO, &state, &size) != 0) continue;
     const bool probing = state.tcpi_probes >= 2;
-    // What was under way at the last look has been answered if anything has been heard since.
-    const bool sending = state.tcpi_unacked > 0 &&
-                         state.tcpi_last_ack_recv > state.tcpi_last_data_sent + kKernelClockMs &&
-                         state.tcpi_last_ack_recv > since_last_s * 1e3 + kKernelClockMs;
-    if (!probing && !sending) {
-      c->unanswered_s.reset();
+    if (!probing && state.tcpi_unacked == 0) {
+      c->asked_s.reset();
       continue;
     }
-    c->unanswered_s = c->unanswered_s ? *c->unanswered_s + looked_s : 0;
-    if (probing && *c->unanswered_s <= kLooks * control_->tick_s()) continue;
-    const double silence_s = probing ? state.tcpi_last_ack_recv * 1e-3 : *c->unanswered_s;
+    const double heard_s = now - state.tcpi_last_ack_recv * 1e-3;
+    const double sent_s = now - state.tcpi_last_data_sent * 1e-3;
+    if (!c->asked_s || heard_s > *c->asked_s + kKernelClockSeconds)
+      c->asked_s = probing ? now : std::max(sent_s, heard_s);
+    *c->asked_s += unseen_s;
+    if (probing && now - *c->asked_s <= kLooks * control_->tick_s()) continue;
+    const double silence_s = probing ? state.tcpi_last_ack_recv * 1e-3 : now - *c->asked_s;
     const double round_trip_s = (state.tcpi_rtt + 4.0 * state.tcpi_rttvar) * 1e-6;
     if (silence_s > patience_s + round_trip_s) {
       lose(*c,

@@ -60,8 +60,8 @@ class TcpTransport : public Transport {
     bool hung_up = false;  // the peer has closed; there may still be bytes
     bool closed = false;   // all that it sent has been read
     bool listed = false;   // in active_
-    // Time in which a packet has been without answer at every look; nothing: not at the last.
-    std::optional<double> unanswered_s = {};
+    // Since when something sent is without answer; nothing: at the last look all was answered.
+    std::optional<double> asked_s = {};
   };
 
   Connection& connection(int lane, Rank peer);
