@@ -38,11 +38,17 @@ std::string group_words(const NodeGroupSpec& group) {
 
 // A fabric that carries whatever the NICs send is not worth a line.
 std::string fabric_words(const FabricSpec& fabric) {
-  if (fabric.oversubscription <= 1) return {};
-  std::string words = fmt::format("fabric oversubscribed {:g}:1", fabric.oversubscription);
+  if (fabric.oversubscription <= 1 && fabric.spines == 0) return {};
+  std::string words = fabric.oversubscription > 1
+                          ? fmt::format("fabric oversubscribed {:g}:1", fabric.oversubscription)
+                          : "fabric";
   if (fabric.nodes_per_leaf > 0) {
     words += fmt::format(", leaves of {} nodes{}", fabric.nodes_per_leaf,
                          fabric.rail_optimized ? ", one per rail" : "");
+  }
+  if (fabric.spines > 0) {
+    words += fmt::format("; each transfer takes one of {} spine{} by a hash", fabric.spines,
+                         fabric.spines == 1 ? "" : "s");
   }
   return words;
 }

@@ -168,8 +168,10 @@ void Cluster::add_trunks() {
 
   leaf_up_.assign(leaves.size(), kNoLink);
   leaf_down_.assign(leaves.size(), kNoLink);
+  cables_.assign(leaves.size(), kNoLink);
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const FabricSpec& fabric = spec_.fabrics[at(leaves[i].site)];
+    add_cables(static_cast<int>(i), fabric, leaves[i].bytes_per_s);
     if (!matters(fabric)) continue;
     const double rate = leaves[i].bytes_per_s / fabric.oversubscription;
     leaf_up_[i] = add_link(fmt::format("leaf {} up", i), LinkKind::fabric, rate, fabric.latency_s);
@@ -181,6 +183,17 @@ void Cluster::add_trunks() {
     if (fabric.nodes_per_leaf > 0 || !matters(fabric)) continue;
     core_[site] = add_link(fmt::format("core {}", spec_.sites[site]), LinkKind::fabric,
                            site_bytes_per_s[site] / fabric.oversubscription, fabric.latency_s);
+  }
+}
+
+// Latency stays with the trunk where there is one, so that a path has it once.
+void Cluster::add_cables(int leaf, const FabricSpec& fabric, double nic_bytes_per_s) {
+  const double rate = nic_bytes_per_s / fabric.oversubscription / fabric.spines;
+  for (int spine = 0; spine < fabric.spines; ++spine) {
+    const int up =
+        add_link(fmt::format("leaf {} to spine {}", leaf, spine), LinkKind::fabric, rate, 0);
+    if (spine == 0) cables_[at(leaf)] = up;
+    add_link(fmt::format("spine {} to leaf {}", spine, leaf), LinkKind::fabric, rate, 0);
   }
 }
 
@@ -232,6 +245,18 @@ std::optional<LinkId> Cluster::leaf_down(Rank rank) const {
 }
 
 int Cluster::leaf(Rank rank) const { return leaf_of_[rank.index()]; }
+
+int Cluster::spines(Rank rank) const {
+  return leaf(rank) == kNoLeaf ? 0 : spec_.fabrics[site(rank).index()].spines;
+}
+
+LinkId Cluster::cable_up(Rank rank, int spine) const {
+  return LinkId{cables_[at(leaf(rank))] + 2 * spine};
+}
+
+LinkId Cluster::cable_down(Rank rank, int spine) const {
+  return LinkId{cables_[at(leaf(rank))] + 2 * spine + 1};
+}
 
 std::optional<LinkId> Cluster::core(SiteId site) const {
   return optional_link(core_[site.index()]);

@@ -20,6 +20,10 @@ struct FabricSpec {
   // >= 1. A flat fabric with more than 1 is one core that carries the sum of all NICs divided by
   // it.
   double oversubscription = 1;
+  // Spine switches that each leaf has a cable of its own to, with an equal share of the trunk; a
+  // transfer takes one of them, chosen by a hash (ECMP), and may collide with others there.
+  // 0: every transfer is spread over the whole trunk.
+  int spines = 0;
   double latency_s = 0;  // per transfer that crosses a trunk or core
 
   friend bool operator==(const FabricSpec&, const FabricSpec&) = default;
@@ -114,6 +118,10 @@ class Cluster {
   std::optional<LinkId> leaf_up(Rank rank) const;
   std::optional<LinkId> leaf_down(Rank rank) const;
   int leaf(Rank rank) const;  // -1 in a flat fabric
+  // How many cables the trunk of the rank's leaf is made of, and each of them; 0: it is one link.
+  int spines(Rank rank) const;
+  LinkId cable_up(Rank rank, int spine) const;
+  LinkId cable_down(Rank rank, int spine) const;
   std::optional<LinkId> core(SiteId site) const;
   std::optional<LinkId> wan(SiteId from, SiteId to) const;
 
@@ -129,6 +137,7 @@ class Cluster {
   void place_domains();
   void add_ports();
   void add_trunks();
+  void add_cables(int leaf, const FabricSpec& fabric, double nic_bytes_per_s);
   void add_wans();
   int add_link(std::string name, LinkKind kind, double bytes_per_s, double latency_s);
 
@@ -143,6 +152,7 @@ class Cluster {
   // Link numbers, -1 where there is none; indexed by rank, leaf, site or pair of sites.
   std::vector<int> nvlink_out_, nvlink_in_, pcie_out_, pcie_in_, nic_out_, nic_in_;
   std::vector<int> leaf_up_, leaf_down_, core_, wan_;
+  std::vector<int> cables_;  // by leaf: the first of its up, down, up, down … links
 };
 
 }  // namespace refit

@@ -1,5 +1,6 @@
 #include "topology/route.h"
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -39,20 +40,42 @@ LinkId wan_between(const Cluster& cluster, Rank src, Rank dst) {
           cluster.spec().sites[to.index()]));
 }
 
+// As a switch does it: the ends of the transfer decide, and decide the same each time. Well mixed
+// (the finaliser of MurmurHash3), or neighbouring ranks would follow a pattern.
+int hashed_spine(Rank src, Rank dst, int spines) {
+  std::uint64_t h = (static_cast<std::uint64_t>(src.index()) << 32) | dst.index();
+  h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdULL;
+  h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+  h ^= h >> 33;
+  return static_cast<int>(h % static_cast<std::uint64_t>(spines));
+}
+
+void add_up(const Cluster& cluster, Rank src, Rank dst, Path& path) {
+  path.add(cluster.leaf_up(src));
+  if (const int spines = cluster.spines(src); spines > 0)
+    path.add(cluster.cable_up(src, hashed_spine(src, dst, spines)));
+}
+
+void add_down(const Cluster& cluster, Rank src, Rank dst, Path& path) {
+  if (const int spines = cluster.spines(dst); spines > 0)
+    path.add(cluster.cable_down(dst, hashed_spine(src, dst, spines)));
+  path.add(cluster.leaf_down(dst));
+}
+
 // What a transfer crosses between the NIC it leaves by and the NIC it arrives at.
 void add_fabric(const Cluster& cluster, Rank src, Rank dst, Path& path) {
   if (cluster.site(src) != cluster.site(dst)) {
-    path.add(cluster.leaf_up(src));  // a site has leaves or a core, never both
+    add_up(cluster, src, dst, path);  // a site has leaves or a core, never both
     path.add(cluster.core(cluster.site(src)));
     path.add(wan_between(cluster, src, dst));
     path.add(cluster.core(cluster.site(dst)));
-    path.add(cluster.leaf_down(dst));
+    add_down(cluster, src, dst, path);
     return;
   }
   path.add(cluster.core(cluster.site(src)));
   if (cluster.leaf(src) == cluster.leaf(dst)) return;  // turned round in the leaf, or flat
-  path.add(cluster.leaf_up(src));
-  path.add(cluster.leaf_down(dst));
+  add_up(cluster, src, dst, path);
+  add_down(cluster, src, dst, path);
 }
 
 }  // namespace

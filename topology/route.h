@@ -20,8 +20,9 @@ struct Route {
   double latency_s = 0;       // sum over the links
 };
 
-// The links a byte crosses from one rank to another. Error(bad_input) if no WAN link joins their
-// sites.
+// The links a byte crosses from one rank to another. Where a leaf has spines, one of them carries
+// the whole transfer, the same one for the same two ranks. Error(bad_input) if no WAN link joins
+// their sites.
 Route route(const Cluster& cluster, Rank src, Rank dst);
 RouteKind route_kind(const Cluster& cluster, Rank src, Rank dst);
 

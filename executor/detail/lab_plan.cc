@@ -57,6 +57,13 @@ class Planner {
                          kMaxRanks));
     }
     for (const Link& link : cluster_.links()) check(link);
+    for (int r = 0; r < cluster_.gpus(); ++r) {
+      if (cluster_.spines(Rank(r)) > 0)
+        refuse(
+            fmt::format("{} is a cable that transfers are hashed onto, which it does not have; "
+                        "leave fabric.spines out",
+                        cluster_.link(cluster_.cable_up(Rank(r), 0)).name));
+    }
     for (int s = 0; s < cluster_.sites(); ++s) {
       if (const auto core = cluster_.core(SiteId(s))) {
         refuse(

@@ -13,6 +13,13 @@ namespace refit::detail {
 
 using TaskId = std::uint32_t;
 
+// From at_s on, a link has another rate; 0: it has failed, and what needs it stands still.
+struct LinkChange {
+  double at_s = 0;
+  LinkId link;
+  double capacity_bytes_per_s = 0;
+};
+
 // A schedule as the solvers see it: tasks that wait for others, then for a delay, and then move
 // bytes over a path of links. Flat arrays, since there may be millions.
 //
@@ -27,6 +34,7 @@ struct TaskGraph {
   std::vector<TaskId> successors;
   std::vector<std::uint32_t> in_degree;
   LinkPaths paths;
+  std::vector<LinkChange> changes;  // in time order
 
   std::size_t tasks() const { return path.size(); }
   std::span<const TaskId> successors_of(TaskId task) const {

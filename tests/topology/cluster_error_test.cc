@@ -107,6 +107,13 @@ TEST_CASE("a fabric must make sense", "[topology][error]") {
           "nodes_per_leaf too");
   REQUIRE(fabric_complaint({.oversubscription = 0.5}) ==
           "cluster: fabric of site 'main': oversubscription: must be from 1 to 1000, got 0.5");
+  REQUIRE(
+      fabric_complaint({.spines = 4}) ==
+      "cluster: fabric of site 'main': spines: a flat fabric has no leaves; give nodes_per_leaf "
+      "too");
+  REQUIRE(fabric_complaint({.nodes_per_leaf = 1, .spines = 2000}) ==
+          "cluster: fabric of site 'main': spines: must be from 0 (the trunk is one link) to 1024, "
+          "got 2000");
   REQUIRE(fabric_complaint({.oversubscription = kNotANumber}) ==
           "cluster: fabric of site 'main': oversubscription: must be from 1 to 1000, got nan");
   REQUIRE(fabric_complaint({.latency_s = -1}) ==

@@ -100,6 +100,12 @@ TEST_CASE("what does not add up is shown where it is written", "[topology][yaml]
   REQUIRE(complaint("cluster: {catalog: dgx_h100, nodes: 200000}") ==
           "test.yaml:1:37: cluster.nodes: the cluster has 1600000 GPUs up to here; at most 1000000 "
           "are allowed");
+  // 60,000 nodes on leaves of their own, 8 rails, 1024 cables each: half a billion links.
+  REQUIRE(
+      complaint("cluster: {catalog: dgx_h100, nodes: 60000, fabric: {nodes_per_leaf: 1, "
+                "rail_optimized: true, spines: 1024}}") ==
+      "test.yaml:1:102: cluster.fabric.spines: 480000 leaves with 1024 cables each are more than "
+      "1048576 cables; use fewer spines or more nodes_per_leaf");
   REQUIRE(complaint("cluster: {catalog: dgx_h100, nodes: 2, fabric: {oversubscription: 0.5}}") ==
           "test.yaml:1:67: cluster.fabric.oversubscription: must be from 1 to 1000, got 0.5");
   REQUIRE(complaint("cluster: {catalog: dgx_h100, nodes: 2, fabric: {rail_optimized: true}}") ==

@@ -89,11 +89,12 @@ TEST_CASE("a fabric is read key by key", "[topology][yaml]") {
 cluster:
   catalog: dgx_h100
   nodes: 64
-  fabric: {nodes_per_leaf: 32, rail_optimized: true, oversubscription: 1.5, latency: 1 us}
+  fabric: {nodes_per_leaf: 32, rail_optimized: true, oversubscription: 1.5, spines: 8, latency: 1 us}
 )");
   REQUIRE(spec.fabrics == std::vector<FabricSpec>{{.nodes_per_leaf = 32,
                                                    .rail_optimized = true,
                                                    .oversubscription = 1.5,
+                                                   .spines = 8,
                                                    .latency_s = 1e-6}});
 }
 

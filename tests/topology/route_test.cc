@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "tests/topology/small_clusters.h"
@@ -98,6 +99,35 @@ TEST_CASE("in a rail-optimised block only equal rails avoid the trunk", "[topolo
           Names{"node 0 nic 3 out", "leaf 3 up", "leaf 4 down", "node 1 nic 4 in"});
   REQUIRE(names(cluster, route(cluster, Rank{3}, Rank{19}).links) ==  // same rail, next block
           Names{"node 0 nic 3 out", "leaf 3 up", "leaf 11 down", "node 2 nic 3 in"});
+}
+
+TEST_CASE("with spines a transfer takes one cable up and the same spine's cable down",
+          "[topology][route]") {
+  const int oversubscription = GENERATE(1, 2);
+  const Cluster cluster(
+      one_site({eight_gpu_nodes(4)},
+               {.nodes_per_leaf = 2, .oversubscription = double(oversubscription), .spines = 4}));
+  // 16 NICs of 50 GB/s over 4 spines: 200 GB/s a cable without oversubscription.
+  REQUIRE(cluster.link(cluster.cable_up(Rank{0}, 3)) ==
+          Link{"leaf 0 to spine 3", LinkKind::fabric, 200e9 / oversubscription, 0});
+  REQUIRE(cluster.link(cluster.cable_down(Rank{31}, 0)).name == "spine 0 to leaf 1");
+  std::vector<int> taken(4);
+  for (int src = 0; src < 16; ++src) {
+    for (int dst = 16; dst < 32; ++dst) {
+      const Names links = names(cluster, route(cluster, Rank{src}, Rank{dst}).links);
+      const std::size_t trunk = oversubscription > 1 ? 1 : 0;
+      REQUIRE(links.size() == 4 + 2 * trunk);
+      const std::string up = links[1 + trunk];
+      REQUIRE(up.substr(0, 16) == "leaf 0 to spine ");
+      const int spine = up.back() - '0';
+      REQUIRE(links[2 + trunk] == fmt::format("spine {} to leaf 1", spine));
+      REQUIRE(names(cluster, route(cluster, Rank{src}, Rank{dst}).links) == links);
+      ++taken[static_cast<std::size_t>(spine)];
+    }
+  }
+  // 256 pairs on 4 spines: 64 each on average, with a deviation of sqrt(256 * 3/16) = 7.
+  for (const int count : taken) REQUIRE((count > 64 - 4 * 7 && count < 64 + 4 * 7));
+  REQUIRE(route(cluster, Rank{0}, Rank{9}).links.size() == 2);  // turned round in the leaf
 }
 
 TEST_CASE("an oversubscribed flat fabric is one core that every network transfer crosses",

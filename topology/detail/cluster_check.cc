@@ -130,7 +130,37 @@ Fault find_fabric_fault(const FabricSpec& fabric, const Place& place) {
                        fmt::format("must be from 1 to {}, got {}", kMostOversubscription,
                                    fabric.oversubscription));
   }
+  if (fabric.spines < 0 || fabric.spines > kMostSpines) {
+    return place.fault("spines", fmt::format("must be from 0 (the trunk is one link) to {}, got {}",
+                                             kMostSpines, fabric.spines));
+  }
+  if (fabric.spines > 0 && fabric.nodes_per_leaf == 0) {
+    return place.fault("spines", "a flat fabric has no leaves; give nodes_per_leaf too");
+  }
   return place.latency("latency", fabric.latency_s);
+}
+
+// The numbers of a small file may ask for very many links.
+Fault find_cable_fault(const ClusterSpec& spec) {
+  std::vector<std::int64_t> nodes(spec.sites.size()), rails(spec.sites.size(), 1);
+  for (const NodeGroupSpec& group : spec.groups) {
+    const auto site = static_cast<std::size_t>(group.site);
+    nodes[site] += group.nodes;
+    if (spec.fabrics[site].rail_optimized)
+      rails[site] = std::max<std::int64_t>(rails[site], group.gpus_per_node);
+  }
+  for (std::size_t s = 0; s < spec.fabrics.size(); ++s) {
+    const FabricSpec& fabric = spec.fabrics[s];
+    if (fabric.spines == 0) continue;
+    const std::int64_t blocks = (nodes[s] + fabric.nodes_per_leaf - 1) / fabric.nodes_per_leaf;
+    const std::int64_t leaves = blocks * rails[s];
+    if (leaves * fabric.spines <= kMostCables) continue;
+    return Place{Part::fabric, s}.fault(
+        "spines", fmt::format("{} leaves with {} cables each are more than {} cables; use fewer "
+                              "spines or more nodes_per_leaf",
+                              leaves, fabric.spines, kMostCables));
+  }
+  return {};
 }
 
 Fault find_wan_fault(const ClusterSpec& spec) {
@@ -191,6 +221,7 @@ std::optional<ClusterFault> find_fault(const ClusterSpec& spec) {
   for (std::size_t s = 0; s < spec.fabrics.size(); ++s) {
     if (Fault f = find_fabric_fault(spec.fabrics[s], {Part::fabric, s})) return f;
   }
+  if (Fault f = find_cable_fault(spec)) return f;
   return find_wan_fault(spec);
 }
 

@@ -15,6 +15,8 @@ constexpr int kMostNicsPerNode = 1024;
 constexpr int kMostSites = 100;  // WAN links are looked up in a table of site pairs
 constexpr double kMostBytesPerSecond = 1e18;
 constexpr double kMostOversubscription = 1000;
+constexpr int kMostSpines = 1024;
+constexpr std::int64_t kMostCables = 1 << 20;  // leaves times spines
 
 // What does not add up in a cluster: which part, which key of it (as YAML spells it), and why. The
 // constructor of Cluster turns it into an Error; the YAML reader puts file, line and column before

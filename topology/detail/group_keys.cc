@@ -31,13 +31,16 @@ constexpr GroupKey kGroupKeys[] = {
 std::span<const GroupKey> group_keys() { return kGroupKeys; }
 
 FabricSpec read_fabric(const YamlNode& node) {
-  node.allow_only({"nodes_per_leaf", "rail_optimized", "oversubscription", "latency"});
+  node.allow_only({"nodes_per_leaf", "rail_optimized", "oversubscription", "spines", "latency"});
   FabricSpec fabric;
   if (const auto value = node.find("nodes_per_leaf")) {
     fabric.nodes_per_leaf = static_cast<int>(value->integer(0, kMostGpus));
   }
   if (const auto value = node.find("rail_optimized")) fabric.rail_optimized = value->boolean();
   if (const auto value = node.find("oversubscription")) fabric.oversubscription = value->number();
+  if (const auto value = node.find("spines")) {
+    fabric.spines = static_cast<int>(value->integer(0, kMostSpines));
+  }
   if (const auto value = node.find("latency")) fabric.latency_s = value->seconds();
   return fabric;
 }
