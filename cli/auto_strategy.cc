@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/workers.h"
 #include "cli/progress.h"
-#include "cli/workers.h"
 #include "sim/ensemble.h"
 
 namespace refit {
@@ -20,7 +20,7 @@ std::vector<Json> run_all(const std::vector<Job>& jobs, const std::string& doing
   const auto done = [&](std::size_t count) {
     progress.say(fmt::format("{}, {} of {} done", doing, count, jobs.size()));
   };
-  for (const std::string& text : run_in_workers(jobs, kMostWorkers, done))
+  for (const std::string& text : run_in_workers(jobs, all_cores(), done))
     results.push_back(Json::parse(text));
   return results;
 }

@@ -10,13 +10,13 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "base/workers.h"
 #include "checks/runtimes.h"
 #include "cli/auto_strategy.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/strategies.h"
 #include "cli/verbs.h"
-#include "cli/workers.h"
 #include "scenarios/layout_error.h"
 #include "report/conversion_words.h"
 #include "schedule/verify.h"
@@ -78,7 +78,7 @@ std::vector<std::string> check_all(const Question& question, const CheckOptions&
   }
   Progress progress(
       fmt::format("checking {} {}", jobs.size(), jobs.size() == 1 ? "strategy" : "strategies"));
-  return run_in_workers(jobs, kMostWorkers, [&](std::size_t done) {
+  return run_in_workers(jobs, all_cores(), [&](std::size_t done) {
     progress.say(fmt::format("{} of {} strategies checked", done, jobs.size()));
   });
 }

@@ -9,19 +9,20 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "base/workers.h"
 #include "base/yaml.h"
 #include "cli/auto_strategy.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/strategies.h"
 #include "cli/verbs.h"
-#include "cli/workers.h"
 #include "report/cluster_words.h"
 #include "report/fault_words.h"
 #include "report/json.h"
 #include "report/summary.h"
 #include "scenarios/plan_limits.h"
 #include "sim/certificate.h"
+#include "sim/ensemble.h"
 #include "sim/fault.h"
 #include "sim/memory.h"
 #include "sim/predict.h"
@@ -37,6 +38,7 @@ struct SimulateOptions {
   bool json = false;
   bool wire = false;
   bool memory = false;
+  int ensemble = 0;
   std::optional<std::string> network_model;
   std::optional<std::string> solver;
   std::string output = "-";
@@ -72,6 +74,8 @@ struct Task {
   RefitBound bound;
   PredictOptions predict;
   bool by_memory = false;
+  int ensemble_members = 0;
+  int ensemble_workers = 1;
 };
 
 LimitUse limit_use(const Schedule& schedule, const Scenario& scenario,
@@ -124,6 +128,10 @@ StrategyResult evaluate(const Schedule& schedule, const Task& task) {
   if (task.by_memory)
     row.memory_by_class =
         memory_by_class(schedule, scenario.refit, scenario.cluster, prediction.timeline);
+  if (task.ensemble_members > 0) {
+    row.ensemble = jittered_ensemble(schedule, scenario.cluster, task.predict, kUnequalRuns,
+                                     task.ensemble_members, task.ensemble_workers);
+  }
   if (scenario.plan.limits.any()) row.limits = limit_use(schedule, scenario, prediction);
   if (scenario.fault) {
     row.fault = predict_fault(schedule, scenario.refit, scenario.cluster, *scenario.fault,
@@ -183,7 +191,7 @@ std::vector<StrategyResult> rows_of(const Question& question, const std::vector<
     progress.say(fmt::format("simulating {}, {} done", strategies, count));
   };
   std::vector<StrategyResult> rows;
-  for (const std::string& row : run_in_workers(jobs, kMostWorkers, done))
+  for (const std::string& row : run_in_workers(jobs, all_cores(), done))
     rows.push_back(parse_strategy_result(row));
   return rows;
 }
@@ -206,7 +214,8 @@ SimulationReport simulate_all(const Question& question, const SimulateOptions& o
   const PredictOptions predict = predict_options(scenario, options);
   std::vector<Policy> policies;
   if (!question.plan) policies = chosen_policies(scenario, options.strategies);
-  const Task task{scenario, bound_of(scenario), predict, options.memory};
+  const Task task{scenario,       bound_of(scenario), predict,
+                  options.memory, options.ensemble,   policies.size() > 1 ? 1 : all_cores()};
   SimulationReport report{scenario.name,
                           model_words(scenario),
                           cluster_words(scenario.cluster),
@@ -245,6 +254,10 @@ void add_simulate(CLI::App& app, Action& action) {
   verb->add_flag("--json", options->json, "Print refit.prediction/1 instead of a table");
   verb->add_flag("--memory", options->memory,
                  "What ranks hold, by classes of equal ranks; with --json over time, too");
+  verb->add_option(
+          "--ensemble", options->ensemble,
+          "Predict N more times with sizes and starts that differ a little: mean, spread, ties")
+      ->check(CLI::Range(2, 10'000));
   CLI::Option* wire =
       verb->add_flag("--wire-only", options->wire, "Bytes over links at line rate, nothing else");
   verb->add_option("--network-model", options->network_model,

@@ -102,6 +102,20 @@ LimitUse parse_limit_use(const Json& json) {
   return use;
 }
 
+Json ensemble_json(const Ensemble& ensemble) {
+  return {{"members", ensemble.members},
+          {"mean_s", json_number(ensemble.mean_s)},
+          {"least_s", json_number(ensemble.least_s)},
+          {"median_s", json_number(ensemble.median_s)},
+          {"most_s", json_number(ensemble.most_s)}};
+}
+
+Ensemble parse_ensemble(const Json& json) {
+  return {json.at("least_s").get<double>(), json.at("median_s").get<double>(),
+          json.at("most_s").get<double>(), json.at("mean_s").get<double>(),
+          json.at("members").get<int>()};
+}
+
 Json row_json(const StrategyResult& row) {
   Json phases = Json::array();
   for (const PhaseTime& phase : row.phases) {
@@ -138,6 +152,7 @@ Json row_json(const StrategyResult& row) {
                     {"first_rank_over", row.memory_over ? Json(row.memory_over->value) : Json()}};
   if (row.memory_by_class) json["memory"]["by_class"] = memory_json(*row.memory_by_class);
   if (row.limits) json["limits"] = limits_json(*row.limits);
+  if (row.ensemble) json["ensemble"] = ensemble_json(*row.ensemble);
   if (row.fault) json["fault"] = fault_json(*row.fault);
   return json;
 }
@@ -214,6 +229,7 @@ StrategyResult parse_strategy_result(const std::string& text) {
     row.memory_over = Rank(memory.at("first_rank_over").get<int>());
   if (memory.contains("by_class")) row.memory_by_class = parse_memory(memory.at("by_class"));
   if (document.contains("limits")) row.limits = parse_limit_use(document.at("limits"));
+  if (document.contains("ensemble")) row.ensemble = parse_ensemble(document.at("ensemble"));
   if (document.contains("fault")) row.fault = parse_fault(document.at("fault"));
   return row;
 }

@@ -7,6 +7,7 @@
 
 #include "models/conversion_totals.h"
 #include "sim/certificate.h"
+#include "sim/ensemble_times.h"
 #include "sim/fault.h"
 #include "sim/memory_use.h"
 #include "sim/prediction.h"
@@ -41,6 +42,7 @@ struct StrategyResult {
   std::string network_model;
   std::string solver;
   std::optional<LimitUse> limits;        // if there are any
+  std::optional<Ensemble> ensemble;      // under kUnequalRuns, if it was asked for
   std::optional<FaultPrediction> fault;  // if the scenario has one
   // The rank that needs most memory at once, and whether every GPU has that much.
   Rank memory_rank;

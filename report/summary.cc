@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "report/certificate_words.h"
 #include "report/conversion_words.h"
+#include "report/ensemble_words.h"
 #include "report/memory_table.h"
 #include "report/table.h"
 
@@ -212,7 +213,7 @@ std::string simulation_summary(const SimulationReport& report) {
   if (!note.empty()) text += "\n" + note;
   text +=
       certificate_lines(report) + memory_lines(report) + memory_table(report) + limit_lines(report);
-  text += fault_table(report);
+  text += ensemble_lines(report) + fault_table(report);
   const StrategyResult& first = report.strategies.front();
   text += fmt::format(
       "\nbound       proven: the least time any correct plan needs on these links{}{}\n"

@@ -174,6 +174,27 @@ TEST_CASE("each row is certified against the bound", "[cli][simulate]") {
         Approx(row.at("certificate").at("wire_s").get<double>() / 16e-3));
 }
 
+TEST_CASE("an ensemble has a mean and a spread, the same by however many workers",
+          "[cli][simulate][ensemble]") {
+  const Folder folder;
+  const std::string file = folder.write("four.yaml", kScenario);
+  const nlohmann::json both =
+      simulated({file, "--strategy", "direct,reshard", "--wire-only", "--ensemble", "6"});
+  for (const nlohmann::json& row : both.at("strategies")) {
+    const nlohmann::json& ensemble = row.at("ensemble");
+    CHECK(ensemble.at("members") == 6);
+    CHECK(ensemble.at("least_s") < ensemble.at("mean_s"));
+    CHECK(ensemble.at("mean_s") < ensemble.at("most_s"));
+    // Sizes differ by 0.1 %, starts by 10 us.
+    CHECK(ensemble.at("mean_s").get<double>() ==
+          Approx(row.at("predicted_s").get<double>()).epsilon(1e-3).margin(1e-5));
+  }
+  const nlohmann::json alone =
+      simulated({file, "--strategy", "direct", "--wire-only", "--ensemble", "6"});
+  CHECK(alone.at("strategies").at(0).at("ensemble") == both.at("strategies").at(0).at("ensemble"));
+  CHECK(refit_program({"simulate", file, "--ensemble", "1"}).code == 2);
+}
+
 TEST_CASE("a saved plan keeps its hash", "[cli][simulate]") {
   const Folder folder;
   const std::string scenario = folder.write("four.yaml", kScenario);

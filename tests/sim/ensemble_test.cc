@@ -57,6 +57,30 @@ TEST_CASE("ensemble: what does not hang on links does not vary", "[sim][ensemble
   CHECK(ensemble.spread_s() == 0);
 }
 
+TEST_CASE("ensemble: sizes and starts differ by no more than was asked", "[sim][ensemble]") {
+  // 10 ms, 0.1 % more or less, and up to 10 us late.
+  const Ensemble ensemble =
+      jittered_ensemble(one_transfer(), lone_gpus(2), {}, kUnequalRuns, 20, 2);
+  CHECK(ensemble.least_s >= 0.01 * 0.999);
+  CHECK(ensemble.most_s <= 0.01 * 1.001 + 10e-6);
+  CHECK(ensemble.spread_s() > 5e-6);
+  CHECK(ensemble.mean_s > ensemble.least_s);
+  CHECK(ensemble.mean_s < ensemble.most_s);
+}
+
+TEST_CASE("ensemble: members are the same whoever simulates them", "[sim][ensemble]") {
+  const Ensemble one = jittered_ensemble(one_transfer(), lone_gpus(2), {}, kUnequalRuns, 7, 1);
+  const Ensemble four = jittered_ensemble(one_transfer(), lone_gpus(2), {}, kUnequalRuns, 7, 4);
+  CHECK(one.mean_s == four.mean_s);
+  CHECK(one.median_s == four.median_s);
+}
+
+TEST_CASE("ensemble: one member is its own mean", "[sim][ensemble]") {
+  const Ensemble ensemble = jittered_ensemble(one_transfer(), lone_gpus(2), {}, kUnequalRuns, 1);
+  CHECK(ensemble.spread_s() == 0);
+  CHECK(ensemble.mean_s == ensemble.median_s);
+}
+
 TEST_CASE("ensemble: the plan's own caps hold", "[sim][ensemble]") {
   // A tenth of the NICs: ten times as long.
   Schedule schedule = one_transfer();

@@ -12,7 +12,8 @@ struct Job {
   std::function<std::string()> work;
 };
 
-inline constexpr int kMostWorkers = 2;  // each may hold a plan of some hundred megabytes
+// As many as there are processors for this process.
+int all_cores();
 
 // Runs the jobs in forked processes, at most `at_most` at a time, and returns their texts in the
 // order of the jobs. An Error in a job is thrown here, that of the first failing job if several

@@ -1,4 +1,4 @@
-#include "cli/workers.h"
+#include "base/workers.h"
 
 #include <csignal>
 #include <new>
@@ -23,7 +23,7 @@ std::pair<ErrorCode, std::string> error_of(const std::vector<Job>& jobs) {
   return {};
 }
 
-TEST_CASE("results keep the order of the jobs, whichever ends first", "[cli][workers]") {
+TEST_CASE("results keep the order of the jobs, whichever ends first", "[base][workers]") {
   // The first job ends last: it waits for a byte that the last one writes.
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
@@ -50,7 +50,7 @@ TEST_CASE("results keep the order of the jobs, whichever ends first", "[cli][wor
   CHECK(told == std::vector<std::size_t>{1, 2, 3});
 }
 
-TEST_CASE("an Error arrives with its code and message", "[cli][workers]") {
+TEST_CASE("an Error arrives with its code and message", "[base][workers]") {
   const auto [code, message] =
       error_of({{"a", [] { return std::string("fine"); }},
                 {"b", []() -> std::string { throw Error(ErrorCode::check_failed, "b is wrong"); }},
@@ -60,7 +60,7 @@ TEST_CASE("an Error arrives with its code and message", "[cli][workers]") {
 }
 
 TEST_CASE("a crash, an unknown exception and lost memory are environment errors",
-          "[cli][workers]") {
+          "[base][workers]") {
   const auto crash = error_of({{"a", []() -> std::string {
                                   ::kill(::getpid(), SIGKILL);
                                   return {};
@@ -68,7 +68,7 @@ TEST_CASE("a crash, an unknown exception and lost memory are environment errors"
   CHECK(crash.first == ErrorCode::environment);
   CHECK(crash.second == "a: its process was ended by signal 9 (Killed)");
   const auto gone = error_of({{"a", []() -> std::string { ::_exit(0); }}});
-  CHECK(gone.second == "a: its process ended without a result");
+  CHECK(gone.second == "a: its process ended with status 0 and without a result");
   const auto unknown = error_of({{"a", []() -> std::string { throw std::runtime_error("odd"); }}});
   CHECK(unknown.first == ErrorCode::environment);
   CHECK(unknown.second == "a: odd");
@@ -76,7 +76,7 @@ TEST_CASE("a crash, an unknown exception and lost memory are environment errors"
   CHECK(memory.second == "a: out of memory");
 }
 
-TEST_CASE("no jobs give no results", "[cli][workers]") { CHECK(run_in_workers({}, 2).empty()); }
+TEST_CASE("no jobs give no results", "[base][workers]") { CHECK(run_in_workers({}, 2).empty()); }
 
 }  // namespace
 }  // namespace refit

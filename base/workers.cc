@@ -1,16 +1,19 @@
-#include "cli/workers.h"
+#include "base/workers.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <new>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -64,7 +67,7 @@ std::string run_job(const Job& job) {
 
 Worker start(const std::vector<Job>& jobs, std::size_t job) {
   int ends[2];
-  if (::pipe(ends) != 0) {
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
     throw Error(ErrorCode::environment,
                 fmt::format("{}: no pipe to a worker: {}", jobs[job].name, std::strerror(errno)));
   }
@@ -90,7 +93,7 @@ Worker start(const std::vector<Job>& jobs, std::size_t job) {
 
 // Reads what is there; true at the end of the stream.
 bool receive(Worker& worker) {
-  char buffer[1 << 14];
+  char buffer[1 << 16];
   const ssize_t count = ::read(worker.pipe, buffer, sizeof buffer);
   if (count > 0) worker.received.append(buffer, static_cast<std::size_t>(count));
   return count == 0 || (count < 0 && errno != EINTR);
@@ -108,9 +111,10 @@ Outcome finish(const Worker& worker, const std::string& name) {
                               ::strsignal(WTERMSIG(status))))};
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || worker.received.empty()) {
-    return {
-        {},
-        Error(ErrorCode::environment, fmt::format("{}: its process ended without a result", name))};
+    return {{},
+            Error(ErrorCode::environment,
+                  fmt::format("{}: its process ended with status {} and without a result", name,
+                              WEXITSTATUS(status)))};
   }
   const char kind = worker.received.front();
   std::string text = worker.received.substr(1);
@@ -119,6 +123,8 @@ Outcome finish(const Worker& worker, const std::string& name) {
 }
 
 }  // namespace
+
+int all_cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
 std::vector<std::string> run_in_workers(const std::vector<Job>& jobs, int at_most,
                                         const std::function<void(std::size_t)>& done) {
