@@ -39,6 +39,8 @@ struct SimulateOptions {
   bool wire = false;
   bool memory = false;
   int ensemble = 0;
+  bool explain = false;
+  std::vector<std::string> without;
   std::optional<std::string> network_model;
   std::optional<std::string> solver;
   std::string output = "-";
@@ -64,6 +66,11 @@ PredictOptions predict_options(const Scenario& scenario, const SimulateOptions& 
   PredictOptions predict{chosen_network_model(scenario, options), {}};
   if (options.solver) {
     predict.solver = *options.solver == "native" ? Solver::native : Solver::incremental;
+  }
+  for (const std::string& name : options.without) {
+    if (name == "merge") predict.reductions.merge = false;
+    if (name == "slack") predict.reductions.slack = false;
+    if (name == "quotient") predict.reductions.quotient = false;
   }
   return predict;
 }
@@ -97,10 +104,11 @@ StrategyResult evaluate(const Schedule& schedule, const Task& task) {
   const Scenario& scenario = task.scenario;
   const TrafficTotals traffic = traffic_totals(schedule, scenario.cluster);
   const Prediction prediction = predict(schedule, scenario.cluster, task.predict);
-  const double wire_s =
-      is_wire_only(task.predict.network_model)
-          ? prediction.makespan_s
-          : predict(schedule, scenario.cluster, {wire_only(), task.predict.solver}).makespan_s;
+  const double wire_s = is_wire_only(task.predict.network_model)
+                            ? prediction.makespan_s
+                            : predict(schedule, scenario.cluster,
+                                      {wire_only(), task.predict.solver, task.predict.reductions})
+                                  .makespan_s;
   StrategyResult row;
   row.strategy = schedule.strategy;
   row.ops = static_cast<std::int64_t>(schedule.ops.size());
@@ -116,6 +124,8 @@ StrategyResult evaluate(const Schedule& schedule, const Task& task) {
   row.phases = prediction.phases;
   row.network_model = prediction.network_model;
   row.solver = prediction.solver;
+  row.solver_reason = prediction.solver_reason;
+  row.reductions = prediction.reductions;
   const MemoryUse memory =
       memory_use(schedule, scenario.refit, scenario.cluster, prediction.timeline);
   const RankMemoryUse& fullest = memory.peak[memory.largest.index()];
@@ -225,6 +235,7 @@ SimulationReport simulate_all(const Question& question, const SimulateOptions& o
                           conversion_totals(scenario.refit)};
   if (!question.plan && options.strategies == kAuto)
     report.chosen = chosen_of(report.strategies, policies, task);
+  report.explain = options.explain;
   return report;
 }
 
@@ -258,12 +269,19 @@ void add_simulate(CLI::App& app, Action& action) {
           "--ensemble", options->ensemble,
           "Predict N more times with sizes and starts that differ a little: mean, spread, ties")
       ->check(CLI::Range(2, 10'000));
+  verb->add_flag("--explain", options->explain,
+                 "What was left out before simulating, and which solver was taken why");
+  verb->add_option("--without", options->without,
+                   "Comma separated: merge, slack, quotient; simulate without these reductions")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"merge", "slack", "quotient"}));
   CLI::Option* wire =
       verb->add_flag("--wire-only", options->wire, "Bytes over links at line rate, nothing else");
   verb->add_option("--network-model", options->network_model,
                    "Name or YAML file; default: the scenario's")
       ->excludes(wire);
-  verb->add_option("--solver", options->solver, "incremental (default) or native (SimGrid's own)")
+  verb->add_option("--solver", options->solver,
+                   "native (SimGrid's own) or incremental; default: native for small plans")
       ->check(CLI::IsMember({"native", "incremental"}));
   verb->add_option("-o,--output", options->output, "Write to a file; - is standard output");
   verb->callback([&action, options] {

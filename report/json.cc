@@ -102,6 +102,29 @@ LimitUse parse_limit_use(const Json& json) {
   return use;
 }
 
+Json reductions_json(const StrategyResult& row) {
+  const ReductionReport& report = row.reductions;
+  return {{"solver", row.solver},
+          {"tasks", report.tasks},
+          {"links", report.links},
+          {"slack_links", report.slack_links},
+          {"simulated_tasks", report.simulated_tasks},
+          {"simulated_links", report.simulated_links},
+          {"merged", report.merge ? Json(report.merged) : Json()}};
+}
+
+ReductionReport parse_reductions(const Json& json) {
+  ReductionReport report;
+  json.at("tasks").get_to(report.tasks);
+  json.at("links").get_to(report.links);
+  json.at("slack_links").get_to(report.slack_links);
+  json.at("simulated_tasks").get_to(report.simulated_tasks);
+  json.at("simulated_links").get_to(report.simulated_links);
+  report.merge = !json.at("merged").is_null();
+  if (report.merge) json.at("merged").get_to(report.merged);
+  return report;
+}
+
 Json ensemble_json(const Ensemble& ensemble) {
   return {{"members", ensemble.members},
           {"mean_s", json_number(ensemble.mean_s)},
@@ -151,6 +174,7 @@ Json row_json(const StrategyResult& row) {
                     {"gpu_bytes", json_number(row.gpu_memory_bytes)},
                     {"first_rank_over", row.memory_over ? Json(row.memory_over->value) : Json()}};
   if (row.memory_by_class) json["memory"]["by_class"] = memory_json(*row.memory_by_class);
+  json["simulated"] = reductions_json(row);
   if (row.limits) json["limits"] = limits_json(*row.limits);
   if (row.ensemble) json["ensemble"] = ensemble_json(*row.ensemble);
   if (row.fault) json["fault"] = fault_json(*row.fault);
@@ -192,6 +216,7 @@ std::string to_json_text(const StrategyResult& row) {
   Json document = row_json(row);
   document["network_model"] = row.network_model;
   document["solver"] = row.solver;
+  document["solver_reason"] = row.solver_reason;
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -210,6 +235,8 @@ StrategyResult parse_strategy_result(const std::string& text) {
   document.at("predicted_s").get_to(row.predicted_s);
   document.at("network_model").get_to(row.network_model);
   document.at("solver").get_to(row.solver);
+  document.at("solver_reason").get_to(row.solver_reason);
+  row.reductions = parse_reductions(document.at("simulated"));
   const Json& busiest = document.at("busiest");
   busiest.at("name").get_to(row.busiest.name);
   row.busiest.kind = link_kind(busiest.at("kind").get<std::string>());

@@ -41,6 +41,8 @@ struct StrategyResult {
   std::vector<PhaseTime> phases;
   std::string network_model;
   std::string solver;
+  std::string solver_reason;
+  ReductionReport reductions;
   std::optional<LimitUse> limits;        // if there are any
   std::optional<Ensemble> ensemble;      // under kUnequalRuns, if it was asked for
   std::optional<FaultPrediction> fault;  // if the scenario has one
@@ -68,6 +70,7 @@ struct SimulationReport {
     std::string reason;  // two lines
   };
   std::optional<Chosen> chosen = {};  // if it was asked to choose
+  bool explain = false;               // what was left out before simulating, too
 };
 
 }  // namespace refit

@@ -10,6 +10,7 @@
 #include "report/conversion_words.h"
 #include "report/ensemble_words.h"
 #include "report/memory_table.h"
+#include "report/reduction_words.h"
 #include "report/table.h"
 
 namespace refit {
@@ -214,12 +215,13 @@ std::string simulation_summary(const SimulationReport& report) {
   text +=
       certificate_lines(report) + memory_lines(report) + memory_table(report) + limit_lines(report);
   text += ensemble_lines(report) + fault_table(report);
+  if (report.explain) text += reduction_lines(report);
   const StrategyResult& first = report.strategies.front();
   text += fmt::format(
       "\nbound       proven: the least time any correct plan needs on these links{}{}\n"
       "prediction  simulated at flow level, network model {}, solver {}\n"
       "            Nothing here was measured.\n",
-      bound_note(report), relay_note(report), first.network_model, first.solver);
+      bound_note(report), relay_note(report), first.network_model, solver_words(report));
   return text;
 }
 

@@ -29,6 +29,11 @@ class Flows {
   };
   std::optional<End> next();
   void end(FlowId flow);
+  // The flow has no next() any more; it keeps its rate until end() or hand_over().
+  void expire(FlowId flow) { ++version_[flow]; }
+  // After expire(), instead of end() and start() on the same path: nobody else's rate changes.
+  void hand_over(FlowId flow, FlowId next, double bytes, double now_s);
+  void set_capacity(LinkId link, double bytes_per_s) { rates_.set_capacity(link, bytes_per_s); }
   void settle(double now_s);
 
   double rate(FlowId flow) const { return rates_.rate(flow); }
@@ -39,6 +44,8 @@ class Flows {
     FlowId flow = 0;
     std::uint32_t version = 0;  // an event is void once its flow's version has moved on
   };
+  void make_room(FlowId flow);
+  void push_end(FlowId flow);
   static bool later(const Event& a, const Event& b);
 
   MaxMin rates_;

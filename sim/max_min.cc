@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/check.h"
 
@@ -19,19 +20,25 @@ constexpr double kUnchangedRate = 1e-13;
 }  // namespace
 
 MaxMin::MaxMin(const LinkPaths& paths)
-    : paths_(paths), links_(paths.capacity_bytes_per_s.size()), free_slots_(paths.size()) {}
+    : paths_(paths),
+      capacity_bytes_per_s_(paths.capacity_bytes_per_s),
+      links_(paths.capacity_bytes_per_s.size()),
+      free_slots_(paths.size()) {}
+
+void MaxMin::make_room(FlowId flow) {
+  if (flow < rate_.size()) return;
+  // Grows like a vector, or many small steps would be quadratic.
+  const std::size_t size = std::max<std::size_t>(flow + 1, 2 * rate_.size());
+  first_slot_.resize(size, 0);
+  rate_.resize(size, 0);
+  new_rate_.resize(size, 0);
+  path_.resize(size, 0);
+  bottleneck_.resize(size, kNoLink);
+  region_pass_.resize(size, 0);
+}
 
 void MaxMin::add(FlowId flow, PathId path) {
-  if (flow >= rate_.size()) {
-    // Grows like a vector, or many small steps would be quadratic.
-    const std::size_t size = std::max<std::size_t>(flow + 1, 2 * rate_.size());
-    first_slot_.resize(size, 0);
-    rate_.resize(size, 0);
-    new_rate_.resize(size, 0);
-    path_.resize(size, 0);
-    bottleneck_.resize(size, kNoLink);
-    region_pass_.resize(size, 0);
-  }
+  make_room(flow);
   if (path >= free_slots_.size()) free_slots_.resize(paths_.size());
   path_[flow] = path;
   const auto links = links_of(flow);
@@ -72,6 +79,22 @@ void MaxMin::remove(FlowId flow) {
   rate_[flow] = 0;
 }
 
+void MaxMin::hand_over(FlowId flow, FlowId next) {
+  make_room(next);
+  path_[next] = path_[flow];
+  first_slot_[next] = first_slot_[flow];
+  rate_[next] = std::exchange(rate_[flow], 0);
+  bottleneck_[next] = bottleneck_[flow];
+  std::uint32_t slot = first_slot_[next];
+  for (const PathLink& crossed : links_of(next))
+    links_[crossed.link.index()].shares[place_[slot++]].flow = next;
+}
+
+void MaxMin::set_capacity(LinkId link, double bytes_per_s) {
+  capacity_bytes_per_s_[link.index()] = bytes_per_s;
+  resized_.push_back(static_cast<std::uint32_t>(link.index()));
+}
+
 std::span<const FlowId> MaxMin::settle() {
   region_.clear();
   touched_.clear();
@@ -82,8 +105,11 @@ std::span<const FlowId> MaxMin::settle() {
       if (bottleneck_[share.flow] == l) join(share.flow);
     }
   }
+  for (const std::uint32_t l : resized_)
+    for (const Share& share : links_[l].shares) join(share.flow);
   added_.clear();
   freed_.clear();
+  resized_.clear();
   if (!region_.empty()) {
     do {
       fill();
@@ -126,7 +152,7 @@ void MaxMin::fill() {
   heap_.clear();
   for (const std::uint32_t l : touched_) {
     LinkState& link = links_[l];
-    open_link(link, paths_.capacity_bytes_per_s[l]);
+    open_link(link, capacity_bytes_per_s_[l]);
     if (link.open > 0) heap_.push_back({link.residual / link.open_weight, l});
   }
   std::make_heap(heap_.begin(), heap_.end(), later);
@@ -193,7 +219,7 @@ bool MaxMin::grow() {
       const bool has_new = in_region(share.flow) && new_rate_[share.flow] != kUnfixed;
       fastest = std::max(fastest, has_new ? new_rate_[share.flow] : rate_[share.flow]);
     }
-    const bool full = link.residual <= kSameRate * paths_.capacity_bytes_per_s[l];
+    const bool full = link.residual <= kSameRate * capacity_bytes_per_s_[l];
     for (const Share& share : link.shares) {
       if (in_region(share.flow)) continue;
       const double rate = rate_[share.flow];

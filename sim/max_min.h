@@ -25,6 +25,12 @@ class MaxMin {
   // The path must have links. Numbers of flows should be dense.
   void add(FlowId flow, PathId path);
   void remove(FlowId flow);
+  // `next` goes on where `flow` was, at its rate and on its path, as if both were one flow. Only
+  // between settle() and the next add or remove of `flow`.
+  void hand_over(FlowId flow, FlowId next);
+
+  // 0: flows over the link stand still.
+  void set_capacity(LinkId link, double bytes_per_s);
 
   // Brings the rates up to date and lists the flows whose rate changed. Valid until the next call.
   std::span<const FlowId> settle();
@@ -50,6 +56,7 @@ class MaxMin {
     double level = -1;       // rate of the flows that have their bottleneck here
   };
 
+  void make_room(FlowId flow);
   std::span<const PathLink> links_of(FlowId flow) const { return paths_.of(path_[flow]); }
   bool in_region(FlowId flow) const { return region_pass_[flow] == pass_; }
   void join(FlowId flow);
@@ -59,6 +66,7 @@ class MaxMin {
   bool grow();
 
   const LinkPaths& paths_;
+  std::vector<double> capacity_bytes_per_s_;  // by link
   std::vector<LinkState> links_;
   std::vector<std::uint32_t> place_;
   std::vector<std::uint32_t> first_slot_;  // by flow: its slots are consecutive, one per link
@@ -71,6 +79,7 @@ class MaxMin {
 
   std::vector<FlowId> added_, region_, changed_;
   std::vector<std::uint32_t> freed_, touched_;
+  std::vector<std::uint32_t> resized_;  // links with another capacity
   struct Level {
     double rate = 0;
     std::uint32_t link = 0;

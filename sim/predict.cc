@@ -1,32 +1,14 @@
 #include "sim/predict.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
-#include "sim/detail/child.h"
-#include "sim/detail/solver.h"
+#include "sim/detail/simulate.h"
 #include "sim/detail/task_graph.h"
 
 namespace refit {
 namespace {
-
-// Start and end of each op, simulated in a child.
-Timeline simulate(const detail::TaskGraph& graph, Solver solver) {
-  const std::vector<double> numbers = detail::run_in_child(2 * graph.ops, [&] {
-    const Timeline tasks =
-        solver == Solver::native ? detail::run_native(graph) : detail::run_incremental(graph);
-    std::vector<double> flat;
-    flat.reserve(2 * graph.ops);
-    for (std::size_t i = 0; i < graph.ops; ++i) {
-      flat.push_back(tasks[i].start_s);
-      flat.push_back(tasks[i].end_s);
-    }
-    return flat;
-  });
-  Timeline timeline(graph.ops);
-  for (std::size_t i = 0; i < graph.ops; ++i) timeline[i] = {numbers[2 * i], numbers[2 * i + 1]};
-  return timeline;
-}
 
 std::vector<PhaseTime> phase_times(const Schedule& schedule, const Timeline& timeline) {
   std::vector<PhaseTime> phases;
@@ -61,18 +43,21 @@ LinkLoad busiest_link(const Cluster& cluster, const std::vector<double>& bytes, 
   return busiest;
 }
 
-Prediction predict_on(const Schedule& schedule, const Cluster& cluster, const PredictOptions& options) {
-  const Solver solver = options.solver.value_or(Solver::incremental);
-  const detail::TaskGraph graph = detail::make_task_graph(schedule, cluster, options.network_model);
+Prediction predict_on(const Schedule& schedule, const Cluster& cluster,
+                      const PredictOptions& options) {
+  detail::TaskGraph graph = detail::make_task_graph(schedule, cluster, options.network_model);
 
   Prediction prediction;
   prediction.network_model = options.network_model.name;
-  prediction.solver = solver == Solver::native ? "native" : "incremental";
-  prediction.timeline = simulate(graph, solver);
+  prediction.link_bytes = detail::link_bytes(graph);
+  detail::Simulated simulated = detail::simulate(std::move(graph), options);
+  prediction.solver = simulated.solver == Solver::native ? "native" : "incremental";
+  prediction.solver_reason = std::move(simulated.solver_reason);
+  prediction.reductions = simulated.reductions;
+  prediction.timeline = std::move(simulated.timeline);
   for (const Span& span : prediction.timeline) {
     prediction.makespan_s = std::max(prediction.makespan_s, span.end_s);
   }
-  prediction.link_bytes = detail::link_bytes(graph);
   prediction.phases = phase_times(schedule, prediction.timeline);
   prediction.busiest = busiest_link(cluster, prediction.link_bytes, prediction.makespan_s);
   return prediction;

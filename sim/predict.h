@@ -5,6 +5,7 @@
 #include "schedule/schedule.h"
 #include "sim/network_model.h"
 #include "sim/prediction.h"
+#include "sim/reductions.h"
 #include "topology/cluster.h"
 
 namespace refit {
@@ -16,7 +17,8 @@ enum class Solver {
 
 struct PredictOptions {
   NetworkModel network_model = wire_only();
-  std::optional<Solver> solver;  // nothing: incremental
+  std::optional<Solver> solver;  // nothing: by size, and said in Prediction::solver_reason
+  Reductions reductions = {};
 };
 
 // Simulates the schedule at flow level and says when each op starts and ends. Runs in a forked

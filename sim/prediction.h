@@ -6,6 +6,7 @@
 
 #include "base/id.h"
 #include "schedule/timeline.h"
+#include "sim/reductions.h"
 #include "topology/link.h"
 
 namespace refit {
@@ -28,7 +29,9 @@ struct PhaseTime {
 // What a simulation says of a schedule on a cluster, and what it rests on.
 struct Prediction {
   std::string network_model;
-  std::string solver;  // "native" or "incremental"
+  std::string solver;         // "native" or "incremental"
+  std::string solver_reason;  // "asked for", "of 12 transfers"
+  ReductionReport reductions;
   Timeline timeline;
   double makespan_s = 0;
   std::vector<double> link_bytes;  // per LinkId

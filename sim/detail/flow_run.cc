@@ -1,14 +1,24 @@
 #include "sim/detail/flow_run.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace refit::detail {
-FlowRun::FlowRun(const TaskGraph& graph)
+namespace {
+
+constexpr TaskId kNone = std::numeric_limits<TaskId>::max();
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+FlowRun::FlowRun(const TaskGraph& graph, bool merge)
     : graph_(graph),
       flows_(graph.paths),
-      timeline_(graph.tasks()),
+      timeline_(graph.tasks(), {kNever, kNever}),
       waits_for_(graph.in_degree),
-      flowing_(graph.tasks(), false) {
+      flowing_(graph.tasks(), false),
+      merge_(merge),
+      ended_on_path_(graph.paths.size(), kNone) {
   for (TaskId task = 0; task < graph.tasks(); ++task) {
     if (graph.in_degree[task] == 0) ready_.push_back(task);
   }
@@ -17,9 +27,12 @@ FlowRun::FlowRun(const TaskGraph& graph)
 }
 
 std::optional<double> FlowRun::next_event_s() {
-  const auto flow = flows_.next();
-  if (delays_.empty()) return flow ? std::optional(flow->time_s) : std::nullopt;
-  return flow ? std::min(flow->time_s, delays_.top().end_s) : delays_.top().end_s;
+  double next_s = kNever;
+  if (const auto flow = flows_.next()) next_s = flow->time_s;
+  if (!delays_.empty()) next_s = std::min(next_s, delays_.top().end_s);
+  if (next_change_ < graph_.changes.size())
+    next_s = std::min(next_s, graph_.changes[next_change_].at_s);
+  return next_s < kNever ? std::optional(next_s) : std::nullopt;
 }
 
 void FlowRun::advance() {
@@ -27,16 +40,23 @@ void FlowRun::advance() {
   if (!next) return;
   now_s_ = *next;
   const double until_s = now_s_ + same_instant_s(now_s_);
+  for (; next_change_ < graph_.changes.size() && graph_.changes[next_change_].at_s <= until_s;
+       ++next_change_) {
+    const LinkChange& change = graph_.changes[next_change_];
+    flows_.set_capacity(change.link, change.capacity_bytes_per_s);
+  }
   while (!delays_.empty() && delays_.top().end_s <= until_s) {
     begin_flow(delays_.top().task);
     delays_.pop();
   }
   for (auto flow = flows_.next(); flow && flow->time_s <= until_s; flow = flows_.next()) {
-    flows_.end(flow->flow);
-    flowing_[flow->flow] = false;
+    flows_.expire(flow->flow);
+    ended_.push_back(flow->flow);
+    ended_on_path_[graph_.path[flow->flow]] = flow->flow;
     finish(flow->flow);
   }
   start_ready_tasks();
+  end_flows();
   flows_.settle(now_s_);
 }
 
@@ -55,6 +75,14 @@ void FlowRun::begin_flow(TaskId task) {
     return;
   }
   flowing_[task] = true;
+  TaskId& before = ended_on_path_[graph_.path[task]];
+  if (merge_ && before != kNone) {
+    flows_.hand_over(before, task, graph_.bytes[task], now_s_);
+    flowing_[before] = false;
+    before = kNone;
+    ++merged_;
+    return;
+  }
   flows_.start(task, graph_.path[task], graph_.bytes[task], now_s_);
 }
 
@@ -69,6 +97,18 @@ void FlowRun::finish(TaskId task) {
 void FlowRun::start_ready_tasks() {
   for (std::size_t i = 0; i < ready_.size(); ++i) start(ready_[i]);
   ready_.clear();
+}
+
+// Those that nobody took over from. Of several on one path the last is known, and of the others it
+// is not worth while.
+void FlowRun::end_flows() {
+  for (const TaskId task : ended_) {
+    ended_on_path_[graph_.path[task]] = kNone;
+    if (!flowing_[task]) continue;
+    flowing_[task] = false;
+    flows_.end(task);
+  }
+  ended_.clear();
 }
 
 }  // namespace refit::detail

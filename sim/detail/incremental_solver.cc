@@ -37,17 +37,18 @@ class FlowModel : public simgrid::kernel::resource::Model {
 
 }  // namespace
 
-Timeline run_incremental(const TaskGraph& graph) {
+Timeline run_incremental(const TaskGraph& graph, bool merge, std::size_t* merged) {
   const auto engine = start_engine();
   // One host, since an engine without a zone has no models to ask.
   auto* zone = simgrid::s4u::create_empty_zone("cluster");
   zone->create_host("gpus", 1.0);
   zone->seal();
 
-  FlowRun run(graph);
+  FlowRun run(graph, merge);
   engine->add_model(std::make_shared<FlowModel>(run));
   engine->run();
   REFIT_CHECK(!run.next_event_s());
+  if (merged != nullptr) *merged = run.merged();
   return run.timeline();
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -31,6 +33,7 @@ constexpr double kUnitsPerByte = 65536;
 // SimGrid skips the sharing weight of a comm without latency, so such comms get one too short to
 // see.
 constexpr double kNoLatencySeconds = 1e-15;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // A path as SimGrid can have it: a link of weight k stands in the list k times.
 struct NativePath {
@@ -72,7 +75,7 @@ class NativeRun {
  public:
   explicit NativeRun(const TaskGraph& graph)
       : graph_(graph),
-        timeline_(graph.tasks()),
+        timeline_(graph.tasks(), {kNever, kNever}),
         waits_for_(graph.in_degree),
         comms_(graph.tasks()) {
     build_platform();
@@ -93,9 +96,11 @@ class NativeRun {
     for (TaskId task = 0; task < graph_.tasks(); ++task) {
       if (graph_.in_degree[task] == 0) ready_.push_back(task);
     }
+    for (const LinkChange& change : graph_.changes)
+      Timer::set(change.at_s, [this, &change] { make(change); });
     start_ready_tasks();
     engine.run();
-    REFIT_CHECK(finished_ == graph_.tasks());
+    REFIT_CHECK(finished_ == graph_.tasks() || !graph_.changes.empty());
     return std::move(timeline_);
   }
 
@@ -106,11 +111,13 @@ class NativeRun {
     src_ = zone->create_host("src", 1.0);
     dst_ = zone->create_host("dst", 1.0);
     links_.resize(graph_.paths.capacity_bytes_per_s.size(), nullptr);
+    rates_.resize(links_.size(), nullptr);
     for (const PathLink& crossed : graph_.paths.links) {
       const std::size_t l = crossed.link.index();
       if (links_[l] != nullptr) continue;
       const double rate = graph_.paths.capacity_bytes_per_s[l] * kUnitsPerByte;
-      links_[l] = zone->create_link(fmt::format("link {}", l), rate)->get_impl();
+      rates_[l] = zone->create_link(fmt::format("link {}", l), rate);
+      links_[l] = rates_[l]->get_impl();
     }
     zone->seal();
   }
@@ -142,8 +149,12 @@ class NativeRun {
 
   void start(TaskId task) {
     timeline_[task].start_s = sg::Engine::get_clock();
-    if (graph_.moves_bytes(task)) {
-      start_comm(task);
+    if (graph_.moves_bytes(task) && graph_.delay_s[task] > 0 && !graph_.changes.empty()) {
+      // A comm that is suspended during its latency loses count of it.
+      Timer::set(sg::Engine::get_clock() + graph_.delay_s[task],
+                 [this, task] { start_comm(task, 0); });
+    } else if (graph_.moves_bytes(task)) {
+      start_comm(task, graph_.delay_s[task]);
     } else if (graph_.delay_s[task] > 0) {
       Timer::set(sg::Engine::get_clock() + graph_.delay_s[task], [this, task] {
         finish(task);
@@ -154,9 +165,9 @@ class NativeRun {
     }
   }
 
-  void start_comm(TaskId task) {
+  void start_comm(TaskId task, double delay_s) {
     zone_->staged = &paths_[graph_.path[task]];
-    zone_->staged_delay_s = std::max(graph_.delay_s[task], kNoLatencySeconds);
+    zone_->staged_delay_s = std::max(delay_s, kNoLatencySeconds);
     const double units = graph_.bytes[task] * zone_->staged->unit * kUnitsPerByte;
     const sg::CommPtr comm = sg::Comm::sendto_init();
     comms_[task] = comm;  // the engine forgets a comm that nobody holds
@@ -164,10 +175,38 @@ class NativeRun {
     comm->set_payload_size(static_cast<std::uint64_t>(std::max(1.0, std::round(units))));
     comm->set_source(src_);
     comm->set_destination(dst_);  // starts it, and asks for the staged path
+    if (graph_.changes.empty()) return;
+    open_.insert(task);
+    if (!can_move(task)) comm->suspend();
+  }
+
+  // A bandwidth of 0 drops the limit in SimGrid 3.32 instead of stopping flows, and a link that is
+  // off ends them; suspended comms keep what they have and take no share.
+  void make(const LinkChange& change) {
+    const std::size_t l = change.link.index();
+    failed_.resize(links_.size(), false);
+    failed_[l] = change.capacity_bytes_per_s <= 0;
+    if (!failed_[l] && links_[l] != nullptr)
+      rates_[l]->set_bandwidth(change.capacity_bytes_per_s * kUnitsPerByte);
+    for (const TaskId task : open_) {
+      if (can_move(task)) {
+        comms_[task]->resume();
+      } else {
+        comms_[task]->suspend();
+      }
+    }
+  }
+
+  bool can_move(TaskId task) const {
+    if (failed_.empty()) return true;
+    const auto links = graph_.paths.of(graph_.path[task]);
+    return std::none_of(links.begin(), links.end(),
+                        [&](const PathLink& crossed) { return failed_[crossed.link.index()]; });
   }
 
   void finish(TaskId task) {
     ++finished_;
+    open_.erase(task);
     timeline_[task].end_s = sg::Engine::get_clock();
     for (const TaskId next : graph_.successors_of(task)) {
       if (--waits_for_[next] == 0) ready_.push_back(next);
@@ -189,7 +228,10 @@ class NativeRun {
   sg::Host* src_ = nullptr;
   sg::Host* dst_ = nullptr;
   std::vector<StandardLinkImpl*> links_;
+  std::vector<sg::Link*> rates_;  // the same
   std::vector<NativePath> paths_;
+  std::set<TaskId> open_;     // comms under way, if links change
+  std::vector<bool> failed_;  // by link; empty: none has changed yet
 };
 
 }  // namespace

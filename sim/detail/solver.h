@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "schedule/timeline.h"
 #include "sim/detail/task_graph.h"
 
@@ -12,7 +14,8 @@ namespace refit::detail {
 // path's least weight; Error(bad_input) otherwise.
 Timeline run_native(const TaskGraph& graph);
 
-// Rates from max_min.h, plugged into the engine as a model of its own.
-Timeline run_incremental(const TaskGraph& graph);
+// Rates from max_min.h, plugged into the engine as a model of its own. `merge` as in FlowRun;
+// `merged`: how many took over.
+Timeline run_incremental(const TaskGraph& graph, bool merge = true, std::size_t* merged = nullptr);
 
 }  // namespace refit::detail
