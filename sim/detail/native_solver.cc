@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -33,6 +32,10 @@ constexpr double kUnitsPerByte = 65536;
 // SimGrid skips the sharing weight of a comm without latency, so such comms get one too short to
 // see.
 constexpr double kNoLatencySeconds = 1e-15;
+// Of its rate: what a failed link has left, and after how long nothing can end over it any more but
+// by that.
+constexpr double kOfFailed = 1e-18;
+constexpr double kSoonSeconds = 1e-6;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // A path as SimGrid can have it: a link of weight k stands in the list k times.
@@ -90,14 +93,19 @@ class NativeRun {
           return zone_->staged_delay_s * zone_->staged->unit;
         });
     sg::Activity::on_completion_cb([this](const sg::Activity& activity) {
-      finish(static_cast<TaskId>(reinterpret_cast<std::uintptr_t>(activity.get_data<void>())));
+      const auto task =
+          static_cast<TaskId>(reinterpret_cast<std::uintptr_t>(activity.get_data<void>()));
+      if (stands_still(task)) return;
+      finish(task);
       start_ready_tasks();
     });
     for (TaskId task = 0; task < graph_.tasks(); ++task) {
       if (graph_.in_degree[task] == 0) ready_.push_back(task);
     }
-    for (const LinkChange& change : graph_.changes)
-      Timer::set(change.at_s, [this, &change] { make(change); });
+    // What ends at that instant ends first, even after a hundred such latencies in a row.
+    for (const LinkChange& change : graph_.changes) {
+      Timer::set(change.at_s + 100 * kNoLatencySeconds, [this, &change] { make(change); });
+    }
     start_ready_tasks();
     engine.run();
     REFIT_CHECK(finished_ == graph_.tasks() || !graph_.changes.empty());
@@ -111,13 +119,12 @@ class NativeRun {
     src_ = zone->create_host("src", 1.0);
     dst_ = zone->create_host("dst", 1.0);
     links_.resize(graph_.paths.capacity_bytes_per_s.size(), nullptr);
-    rates_.resize(links_.size(), nullptr);
+    failed_s_.resize(links_.size(), kNever);
     for (const PathLink& crossed : graph_.paths.links) {
       const std::size_t l = crossed.link.index();
       if (links_[l] != nullptr) continue;
       const double rate = graph_.paths.capacity_bytes_per_s[l] * kUnitsPerByte;
-      rates_[l] = zone->create_link(fmt::format("link {}", l), rate);
-      links_[l] = rates_[l]->get_impl();
+      links_[l] = zone->create_link(std::to_string(l), rate);
     }
     zone->seal();
   }
@@ -142,19 +149,15 @@ class NativeRun {
                           id, crossed.link.value, repeats));
         }
         path.links.insert(path.links.end(), static_cast<std::size_t>(std::lround(repeats)),
-                          links_[crossed.link.index()]);
+                          links_[crossed.link.index()]->get_impl());
       }
     }
   }
 
   void start(TaskId task) {
     timeline_[task].start_s = sg::Engine::get_clock();
-    if (graph_.moves_bytes(task) && graph_.delay_s[task] > 0 && !graph_.changes.empty()) {
-      // A comm that is suspended during its latency loses count of it.
-      Timer::set(sg::Engine::get_clock() + graph_.delay_s[task],
-                 [this, task] { start_comm(task, 0); });
-    } else if (graph_.moves_bytes(task)) {
-      start_comm(task, graph_.delay_s[task]);
+    if (graph_.moves_bytes(task)) {
+      start_comm(task);
     } else if (graph_.delay_s[task] > 0) {
       Timer::set(sg::Engine::get_clock() + graph_.delay_s[task], [this, task] {
         finish(task);
@@ -165,9 +168,9 @@ class NativeRun {
     }
   }
 
-  void start_comm(TaskId task, double delay_s) {
+  void start_comm(TaskId task) {
     zone_->staged = &paths_[graph_.path[task]];
-    zone_->staged_delay_s = std::max(delay_s, kNoLatencySeconds);
+    zone_->staged_delay_s = std::max(graph_.delay_s[task], kNoLatencySeconds);
     const double units = graph_.bytes[task] * zone_->staged->unit * kUnitsPerByte;
     const sg::CommPtr comm = sg::Comm::sendto_init();
     comms_[task] = comm;  // the engine forgets a comm that nobody holds
@@ -175,38 +178,30 @@ class NativeRun {
     comm->set_payload_size(static_cast<std::uint64_t>(std::max(1.0, std::round(units))));
     comm->set_source(src_);
     comm->set_destination(dst_);  // starts it, and asks for the staged path
-    if (graph_.changes.empty()) return;
-    open_.insert(task);
-    if (!can_move(task)) comm->suspend();
   }
 
-  // A bandwidth of 0 drops the limit in SimGrid 3.32 instead of stopping flows, and a link that is
-  // off ends them; suspended comms keep what they have and take no share.
+  // A bandwidth of 0 drops the limit in SimGrid 3.32 instead of stopping flows, a link that is off
+  // ends them, and a comm can be suspended only once. So a failed link keeps next to nothing.
   void make(const LinkChange& change) {
     const std::size_t l = change.link.index();
-    failed_.resize(links_.size(), false);
-    failed_[l] = change.capacity_bytes_per_s <= 0;
-    if (!failed_[l] && links_[l] != nullptr)
-      rates_[l]->set_bandwidth(change.capacity_bytes_per_s * kUnitsPerByte);
-    for (const TaskId task : open_) {
-      if (can_move(task)) {
-        comms_[task]->resume();
-      } else {
-        comms_[task]->suspend();
-      }
-    }
+    if (links_[l] == nullptr) return;  // nobody crosses it
+    const bool fails = change.capacity_bytes_per_s <= 0;
+    failed_s_[l] = fails ? sg::Engine::get_clock() : kNever;
+    const double rate =
+        fails ? kOfFailed * graph_.paths.capacity_bytes_per_s[l] : change.capacity_bytes_per_s;
+    links_[l]->set_bandwidth(rate * kUnitsPerByte);
   }
 
-  bool can_move(TaskId task) const {
-    if (failed_.empty()) return true;
+  // Whether the engine let it end, ages later, over a link that has failed for good.
+  bool stands_still(TaskId task) const {
     const auto links = graph_.paths.of(graph_.path[task]);
-    return std::none_of(links.begin(), links.end(),
-                        [&](const PathLink& crossed) { return failed_[crossed.link.index()]; });
+    return std::any_of(links.begin(), links.end(), [&](const PathLink& crossed) {
+      return sg::Engine::get_clock() > failed_s_[crossed.link.index()] + kSoonSeconds;
+    });
   }
 
   void finish(TaskId task) {
     ++finished_;
-    open_.erase(task);
     timeline_[task].end_s = sg::Engine::get_clock();
     for (const TaskId next : graph_.successors_of(task)) {
       if (--waits_for_[next] == 0) ready_.push_back(next);
@@ -227,11 +222,9 @@ class NativeRun {
   StagedZone* zone_ = nullptr;
   sg::Host* src_ = nullptr;
   sg::Host* dst_ = nullptr;
-  std::vector<StandardLinkImpl*> links_;
-  std::vector<sg::Link*> rates_;  // the same
+  std::vector<sg::Link*> links_;
   std::vector<NativePath> paths_;
-  std::set<TaskId> open_;     // comms under way, if links change
-  std::vector<bool> failed_;  // by link; empty: none has changed yet
+  std::vector<double> failed_s_;  // by link: since when, or never
 };
 
 }  // namespace
