@@ -9,12 +9,6 @@
 
 namespace refit::detail {
 
-// `task` can't start before `before` is done.
-struct Edge {
-  TaskId before = 0;
-  TaskId task = 0;
-};
-
 // Turns lanes and rounds into edges. On each rank a lane is a queue of rounds; the ops of a round
 // run together, and the next round waits for all of them:
 //

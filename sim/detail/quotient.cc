@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -64,22 +63,14 @@ std::vector<Load> loads(const TaskGraph& graph, const Classes& tasks, const Clas
 }
 
 // A class waits for the classes that its first member waits for.
-void join_classes(const TaskGraph& graph, const Classes& tasks, TaskGraph& into) {
-  std::vector<std::pair<TaskId, TaskId>> edges;
+std::vector<Edge> edges_between(const TaskGraph& graph, const Classes& tasks) {
+  std::vector<Edge> edges;
   for (TaskId task = 0; task < graph.tasks(); ++task)
     for (const TaskId next : graph.successors_of(task))
-      if (tasks.first[tasks.of[next]] == next) edges.emplace_back(tasks.of[task], tasks.of[next]);
+      if (tasks.first[tasks.of[next]] == next) edges.push_back({tasks.of[task], tasks.of[next]});
   std::sort(edges.begin(), edges.end());
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-  into.in_degree.assign(into.tasks(), 0);
-  into.successor_begin.assign(into.tasks() + 1, 0);
-  for (const auto& [before, task] : edges) {
-    ++into.in_degree[task];
-    ++into.successor_begin[before + 1];
-    into.successors.push_back(task);
-  }
-  std::partial_sum(into.successor_begin.begin(), into.successor_begin.end(),
-                   into.successor_begin.begin());
+  return edges;
 }
 
 }  // namespace
@@ -114,7 +105,7 @@ std::optional<Quotient> make_quotient(const TaskGraph& graph) {
     small.bytes.push_back(path.empty() ? 0 : graph.bytes[first]);
     small.delay_s.push_back(graph.delay_s[first]);
   }
-  join_classes(graph, tasks, small);
+  set_edges(edges_between(graph, tasks), small);
   quotient.class_of = std::move(tasks.of);
   return quotient;
 }

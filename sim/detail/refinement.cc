@@ -51,18 +51,14 @@ Refinement::Refinement(const TaskGraph& graph)
       paths_(graph.paths.size()),
       loads_(links_.size()),
       before_(graph.tasks()),
-      used_(links_.size(), false) {
+      used_(used_links(graph)),
+      used_links_(static_cast<std::size_t>(std::count(used_.begin(), used_.end(), true))) {
   for (std::size_t l = 0; l < links_.size(); ++l)
     links_[l] = of(graph.paths.capacity_bytes_per_s[l]);
   for (const LinkChange& change : graph.changes) {
     Colour& link = links_[change.link.index()];
     link = both(both(link, of(change.at_s)), of(change.capacity_bytes_per_s));
   }
-  for (TaskId task = 0; task < graph.tasks(); ++task)
-    if (graph.moves_bytes(task))
-      for (const PathLink& crossed : graph.paths.of(graph.path[task]))
-        used_[crossed.link.index()] = true;
-  used_links_ = static_cast<std::size_t>(std::count(used_.begin(), used_.end(), true));
 }
 
 bool Refinement::run() {

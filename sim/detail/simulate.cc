@@ -1,5 +1,6 @@
 #include "sim/detail/simulate.h"
 
+#include <algorithm>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -43,7 +44,8 @@ Simulated simulate(TaskGraph graph, const PredictOptions& options) {
   Simulated result;
   ReductionReport& report = result.reductions;
   report.tasks = report.simulated_tasks = graph.tasks();
-  report.links = used_links(graph);
+  const std::vector<bool> used = used_links(graph);
+  report.links = static_cast<std::size_t>(std::count(used.begin(), used.end(), true));
   std::optional<Quotient> quotient;
   if (graph.tasks() >= kLeastTasks) {
     if (options.reductions.slack) report.slack_links = leave_out_slack_links(graph);

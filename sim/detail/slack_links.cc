@@ -51,9 +51,7 @@ class SlackSearch {
 
  private:
   void list_crossings() {
-    std::vector<bool> used(paths_.size(), false);
-    for (TaskId task = 0; task < graph_.tasks(); ++task)
-      if (graph_.moves_bytes(task)) used[graph_.path[task]] = true;
+    const std::vector<bool> used = used_paths(graph_);
     begin_.assign(stay_.size() + 1, 0);
     for (PathId p = 0; p < paths_.size(); ++p)
       if (used[p])
@@ -136,18 +134,6 @@ std::size_t leave_out_slack_links(TaskGraph& graph) {
   }
   graph.paths = std::move(kept);
   return static_cast<std::size_t>(std::count(stay.begin(), stay.end(), Stay::out));
-}
-
-std::size_t used_links(const TaskGraph& graph) {
-  std::vector<bool> used(graph.paths.capacity_bytes_per_s.size(), false);
-  std::vector<bool> seen(graph.paths.size(), false);
-  for (TaskId task = 0; task < graph.tasks(); ++task) {
-    if (!graph.moves_bytes(task) || seen[graph.path[task]]) continue;
-    seen[graph.path[task]] = true;
-    for (const PathLink& crossed : graph.paths.of(graph.path[task]))
-      used[crossed.link.index()] = true;
-  }
-  return static_cast<std::size_t>(std::count(used.begin(), used.end(), true));
 }
 
 }  // namespace refit::detail

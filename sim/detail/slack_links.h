@@ -11,7 +11,4 @@ namespace refit::detail {
 // more than it carries: rates are what they would be with it. Every path keeps a link.
 std::size_t leave_out_slack_links(TaskGraph& graph);
 
-// Links that some task moves bytes over.
-std::size_t used_links(const TaskGraph& graph);
-
 }  // namespace refit::detail

@@ -90,21 +90,6 @@ void order_op(const Schedule& schedule, const Op& op, TaskId task, LaneOrder& or
   if (op.kind == OpKind::broadcast) order.place(task, op.lane, op.round, op.src);
 }
 
-void set_edges(const std::vector<Edge>& edges, TaskGraph& graph) {
-  graph.in_degree.assign(graph.tasks(), 0);
-  graph.successor_begin.assign(graph.tasks() + 1, 0);
-  for (const Edge& edge : edges) {
-    ++graph.in_degree[edge.task];
-    ++graph.successor_begin[edge.before + 1];
-  }
-  std::partial_sum(graph.successor_begin.begin(), graph.successor_begin.end(),
-                   graph.successor_begin.begin());
-  std::vector<std::uint32_t> next(graph.successor_begin.begin(), graph.successor_begin.end() - 1);
-  REFIT_CHECK(edges.size() < std::numeric_limits<std::uint32_t>::max());
-  graph.successors.resize(edges.size());
-  for (const Edge& edge : edges) graph.successors[next[edge.before]++] = edge.task;
-}
-
 std::vector<double> capacities(const Cluster& cluster, const NetworkModel& model) {
   std::vector<double> rates;
   rates.reserve(cluster.links().size());
@@ -150,6 +135,38 @@ TaskGraph make_task_graph(const Schedule& schedule, const Cluster& cluster,
   graph.bytes.resize(order.tasks(), 0);
   set_edges(order.edges(), graph);
   return graph;
+}
+
+void set_edges(std::span<const Edge> edges, TaskGraph& graph) {
+  graph.in_degree.assign(graph.tasks(), 0);
+  graph.successor_begin.assign(graph.tasks() + 1, 0);
+  for (const Edge& edge : edges) {
+    ++graph.in_degree[edge.task];
+    ++graph.successor_begin[edge.before + 1];
+  }
+  std::partial_sum(graph.successor_begin.begin(), graph.successor_begin.end(),
+                   graph.successor_begin.begin());
+  std::vector<std::uint32_t> next(graph.successor_begin.begin(), graph.successor_begin.end() - 1);
+  REFIT_CHECK(edges.size() < std::numeric_limits<std::uint32_t>::max());
+  graph.successors.resize(edges.size());
+  for (const Edge& edge : edges) graph.successors[next[edge.before]++] = edge.task;
+}
+
+std::vector<bool> used_paths(const TaskGraph& graph) {
+  std::vector<bool> used(graph.paths.size(), false);
+  for (TaskId task = 0; task < graph.tasks(); ++task)
+    if (graph.moves_bytes(task)) used[graph.path[task]] = true;
+  return used;
+}
+
+std::vector<bool> used_links(const TaskGraph& graph) {
+  const std::vector<bool> paths = used_paths(graph);
+  std::vector<bool> used(graph.paths.capacity_bytes_per_s.size(), false);
+  for (PathId path = 0; path < paths.size(); ++path) {
+    if (!paths[path]) continue;
+    for (const PathLink& crossed : graph.paths.of(path)) used[crossed.link.index()] = true;
+  }
+  return used;
 }
 
 std::vector<double> link_bytes(const TaskGraph& graph) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,6 +13,14 @@
 namespace refit::detail {
 
 using TaskId = std::uint32_t;
+
+// `task` can't start before `before` is done.
+struct Edge {
+  TaskId before = 0;
+  TaskId task = 0;
+
+  friend auto operator<=>(const Edge&, const Edge&) = default;
+};
 
 // From at_s on, a link has another rate; 0: it has failed, and what needs it stands still.
 struct LinkChange {
@@ -47,6 +56,13 @@ struct TaskGraph {
 
 TaskGraph make_task_graph(const Schedule& schedule, const Cluster& cluster,
                           const NetworkModel& model);
+
+// Fills in_degree, successor_begin and successors; those of a task keep the order of the edges.
+void set_edges(std::span<const Edge> edges, TaskGraph& graph);
+
+// By path and by link: whether some task moves bytes over it.
+std::vector<bool> used_paths(const TaskGraph& graph);
+std::vector<bool> used_links(const TaskGraph& graph);
 
 // Bytes over each link when all tasks are done.
 std::vector<double> link_bytes(const TaskGraph& graph);

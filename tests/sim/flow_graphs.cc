@@ -1,7 +1,6 @@
 #include "tests/sim/flow_graphs.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace refit::test {
 
@@ -30,19 +29,8 @@ void FlowGraphWriter::change(double at_s, LinkId link, double bytes_per_s) {
 }
 
 TaskGraph FlowGraphWriter::finish() {
-  const std::size_t tasks = graph_.tasks();
-  graph_.ops = tasks;
-  graph_.in_degree.assign(tasks, 0);
-  graph_.successor_begin.assign(tasks + 1, 0);
-  for (const Edge& edge : edges_) {
-    ++graph_.in_degree[edge.task];
-    ++graph_.successor_begin[edge.before + 1];
-  }
-  std::partial_sum(graph_.successor_begin.begin(), graph_.successor_begin.end(),
-                   graph_.successor_begin.begin());
-  std::vector<std::uint32_t> next(graph_.successor_begin.begin(), graph_.successor_begin.end() - 1);
-  graph_.successors.resize(edges_.size());
-  for (const Edge& edge : edges_) graph_.successors[next[edge.before]++] = edge.task;
+  graph_.ops = graph_.tasks();
+  detail::set_edges(edges_, graph_);
   std::ranges::stable_sort(graph_.changes, {}, &detail::LinkChange::at_s);
   return std::move(graph_);
 }

@@ -27,11 +27,8 @@ class FlowGraphWriter {
   detail::TaskGraph finish();
 
  private:
-  struct Edge {
-    detail::TaskId before = 0, task = 0;
-  };
   detail::TaskGraph graph_;
-  std::vector<Edge> edges_;
+  std::vector<detail::Edge> edges_;
 };
 
 // GPUs with one NIC each on a fabric that never blocks, or on leaves whose cables to the spines do.
