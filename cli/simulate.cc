@@ -104,11 +104,11 @@ StrategyResult evaluate(const Schedule& schedule, const Task& task) {
   const Scenario& scenario = task.scenario;
   const TrafficTotals traffic = traffic_totals(schedule, scenario.cluster);
   const Prediction prediction = predict(schedule, scenario.cluster, task.predict);
+  PredictOptions wire = task.predict;
+  wire.network_model = wire_only();
   const double wire_s = is_wire_only(task.predict.network_model)
                             ? prediction.makespan_s
-                            : predict(schedule, scenario.cluster,
-                                      {wire_only(), task.predict.solver, task.predict.reductions})
-                                  .makespan_s;
+                            : predict(schedule, scenario.cluster, wire).makespan_s;
   StrategyResult row;
   row.strategy = schedule.strategy;
   row.ops = static_cast<std::int64_t>(schedule.ops.size());

@@ -71,7 +71,6 @@ void check_user_shaping(const Cluster& cluster, const std::string& refusal) {
   };
   for (int r = 0; r < cluster.gpus(); ++r) {
     if (const auto up = cluster.leaf_up(Rank(r))) refuse(cluster.link(*up).name);
-    if (cluster.spines(Rank(r)) > 0) refuse(cluster.link(cluster.cable_up(Rank(r), 0)).name);
     if (r > 0 && cluster.nic_out(Rank(r)) == cluster.nic_out(Rank(r - 1)))
       refuse(cluster.link(cluster.nic_out(Rank(r))).name);
   }

@@ -36,8 +36,7 @@ void shake(detail::TaskGraph& graph, const Jitter& jitter, int member) {
 }
 
 double makespan_s(const detail::TaskGraph& graph, Solver solver) {
-  const Timeline tasks =
-      solver == Solver::native ? detail::run_native(graph) : detail::run_incremental(graph);
+  const Timeline tasks = detail::run_solver(graph, solver);
   double end_s = 0;
   for (std::size_t i = 0; i < graph.ops; ++i) end_s = std::max(end_s, tasks[i].end_s);
   return end_s;

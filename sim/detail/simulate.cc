@@ -23,8 +23,7 @@ std::pair<Timeline, std::size_t> run(const TaskGraph& graph, std::size_t tasks, 
                                      bool merge) {
   const std::vector<double> numbers = run_in_child(2 * tasks + 1, [&] {
     std::size_t merged = 0;
-    const Timeline all =
-        solver == Solver::native ? run_native(graph) : run_incremental(graph, merge, &merged);
+    const Timeline all = run_solver(graph, solver, merge, &merged);
     std::vector<double> flat{static_cast<double>(merged)};
     flat.reserve(2 * tasks + 1);
     for (std::size_t i = 0; i < tasks; ++i) {

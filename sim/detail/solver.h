@@ -4,6 +4,7 @@
 
 #include "schedule/timeline.h"
 #include "sim/detail/task_graph.h"
+#include "sim/predict.h"
 
 namespace refit::detail {
 
@@ -17,5 +18,11 @@ Timeline run_native(const TaskGraph& graph);
 // Rates from max_min.h, plugged into the engine as a model of its own. `merge` as in FlowRun;
 // `merged`: how many took over.
 Timeline run_incremental(const TaskGraph& graph, bool merge = true, std::size_t* merged = nullptr);
+
+// One of the two; merging is for the incremental one only.
+inline Timeline run_solver(const TaskGraph& graph, Solver solver, bool merge = true,
+                           std::size_t* merged = nullptr) {
+  return solver == Solver::native ? run_native(graph) : run_incremental(graph, merge, merged);
+}
 
 }  // namespace refit::detail

@@ -1,8 +1,5 @@
 #include "sim/detail/solver_choice.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "base/units.h"
@@ -13,7 +10,7 @@ namespace {
 // Some 10 ms with SimGrid's solver, even if all are under way at once.
 constexpr std::size_t kMostTransfers = 500;
 
-bool has_small_weights(const LinkPaths& paths) {
+bool has_equal_weights(const LinkPaths& paths) {
   for (PathId path = 0; path < paths.size(); ++path) {
     const auto links = paths.of(path);
     for (const PathLink& crossed : links)
@@ -31,7 +28,7 @@ SolverChoice choose_solver(const TaskGraph& graph) {
     return {Solver::incremental, fmt::format("{} transfers, more than {}", format_count(transfers),
                                              format_count(kMostTransfers))};
   }
-  if (!has_small_weights(graph.paths))
+  if (!has_equal_weights(graph.paths))
     return {Solver::incremental,
             "links of different weights on one path, which SimGrid does not have"};
   return {Solver::native,
