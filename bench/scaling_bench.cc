@@ -1,13 +1,12 @@
 // Time and memory against ranks: DeepSeek-V3, half of the GPUs train (PP2 EP16, replicas grow),
 // half generate (engines of TP8, their number grows). The exponent is that of a least-squares line
 // in log-log.
-#include <cmath>
 #include <string>
 #include <vector>
 
-#include <Eigen/QR>
 #include <fmt/format.h>
 
+#include "bench/exponent.h"
 #include "bench/measured_child.h"
 #include "scenarios/scenario.h"
 #include "schedule/verify.h"
@@ -32,19 +31,6 @@ std::string one(int ranks, const char* strategy) {
   if (!verify(schedule, s.refit).empty()) return "NOT VERIFIED";
   const Prediction prediction = predict(schedule, s.cluster, {s.network_model, {}});
   return fmt::format("{:9} ops, predicted {:6.2f} s", schedule.ops.size(), prediction.makespan_s);
-}
-
-// b of value = a * ranks^b.
-double exponent(const std::vector<std::pair<double, double>>& points) {
-  Eigen::MatrixX2d rows(points.size(), 2);
-  Eigen::VectorXd values(points.size());
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const auto row = static_cast<Eigen::Index>(i);
-    rows.row(row) << 1, std::log(points[i].first);
-    values(row) = std::log(points[i].second);
-  }
-  const Eigen::Vector2d line = rows.colPivHouseholderQr().solve(values);
-  return line(1);
 }
 
 }  // namespace

@@ -1,69 +1,39 @@
 #include "sim/flows.h"
 
-#include <algorithm>
-
 namespace refit {
 
-bool Flows::later(const Event& a, const Event& b) {
-  return a.time_s > b.time_s || (a.time_s == b.time_s && a.flow > b.flow);
-}
-
-void Flows::make_room(FlowId flow) {
-  if (flow < version_.size()) return;
-  // Grows like a vector, or many small steps would be quadratic.
-  const std::size_t size = std::max<std::size_t>(flow + 1, 2 * version_.size());
-  version_.resize(size, 0);
-  left_bytes_.resize(size, 0);
-  since_s_.resize(size, 0);
-  rate_.resize(size, 0);
-}
-
-void Flows::push_end(FlowId flow) {
-  if (rate_[flow] <= 0) return;  // over a link that has failed
-  heap_.push_back({since_s_[flow] + left_bytes_[flow] / rate_[flow], flow, version_[flow]});
-  std::push_heap(heap_.begin(), heap_.end(), later);
-}
-
 void Flows::start(FlowId flow, PathId path, double bytes, double now_s) {
-  make_room(flow);
-  left_bytes_[flow] = bytes;
-  since_s_[flow] = now_s;
-  rate_[flow] = 0;
+  if (flow >= progress_.size()) progress_.resize(flow + 1);
+  progress_[flow] = {bytes, now_s, 0};
   rates_.add(flow, path);
 }
 
 std::optional<Flows::End> Flows::next() {
-  while (!heap_.empty()) {
-    const Event& first = heap_.front();
-    if (first.version == version_[first.flow]) return End{first.time_s, first.flow};
-    std::pop_heap(heap_.begin(), heap_.end(), later);
-    heap_.pop_back();
-  }
-  return std::nullopt;
+  if (ends_.empty()) return std::nullopt;
+  return End{ends_.first().time_s, ends_.first().id};
 }
 
 void Flows::end(FlowId flow) {
-  ++version_[flow];
+  ends_.erase(flow);
   rates_.remove(flow);
 }
 
-void Flows::hand_over(FlowId flow, FlowId next, double bytes, double now_s) {
-  make_room(next);
-  rates_.hand_over(flow, next);
-  left_bytes_[next] = bytes;
-  since_s_[next] = now_s;
-  rate_[next] = rate_[flow];
-  push_end(next);
+void Flows::refill(FlowId flow, double bytes, double now_s) {
+  Progress& progress = progress_[flow];
+  progress = {bytes, now_s, progress.rate};
+  ends_.set(flow, now_s + bytes / progress.rate);
 }
 
 void Flows::settle(double now_s) {
   for (const FlowId flow : rates_.settle()) {
-    const double moved = rate_[flow] * (now_s - since_s_[flow]);
-    left_bytes_[flow] = std::max(left_bytes_[flow] - moved, 0.0);
-    since_s_[flow] = now_s;
-    rate_[flow] = rates_.rate(flow);
-    ++version_[flow];
-    push_end(flow);
+    Progress& progress = progress_[flow];
+    const double moved = progress.rate * (now_s - progress.since_s);
+    progress = {std::max(progress.left_bytes - moved, 0.0), now_s, rates_.rate(flow)};
+    if (progress.rate > 0) {
+      ends_.set(flow, now_s + progress.left_bytes / progress.rate);
+    } else {
+      ends_.erase(flow);
+    }
   }
 }
 

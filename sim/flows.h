@@ -1,10 +1,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "sim/event_heap.h"
 #include "sim/max_min.h"
 
 namespace refit {
@@ -29,29 +29,28 @@ class Flows {
   };
   std::optional<End> next();
   void end(FlowId flow);
-  // The flow has no next() any more; it keeps its rate until end() or hand_over().
-  void expire(FlowId flow) { ++version_[flow]; }
-  // After expire(), instead of end() and start() on the same path: nobody else's rate changes.
-  void hand_over(FlowId flow, FlowId next, double bytes, double now_s);
+  // In two steps: after drain() the flow is no longer next() and still takes its share of links;
+  // then refill(), as if another had taken over its path and rate and nobody else had noticed, or
+  // end().
+  void drain(FlowId flow) { ends_.erase(flow); }
+  void refill(FlowId flow, double bytes, double now_s);
+
+  // Flows over a link of capacity 0 stand still.
   void set_capacity(LinkId link, double bytes_per_s) { rates_.set_capacity(link, bytes_per_s); }
   void settle(double now_s);
 
   double rate(FlowId flow) const { return rates_.rate(flow); }
 
  private:
-  struct Event {
-    double time_s = 0;
-    FlowId flow = 0;
-    std::uint32_t version = 0;  // an event is void once its flow's version has moved on
+  struct Progress {  // as it was when the rate last changed
+    double left_bytes = 0;
+    double since_s = 0;
+    double rate = 0;
   };
-  void make_room(FlowId flow);
-  void push_end(FlowId flow);
-  static bool later(const Event& a, const Event& b);
 
   MaxMin rates_;
-  std::vector<Event> heap_;
-  std::vector<std::uint32_t> version_;
-  std::vector<double> left_bytes_, since_s_, rate_;  // what was left when the rate last changed
+  EventHeap ends_;
+  std::vector<Progress> progress_;  // by flow
 };
 
 }  // namespace refit

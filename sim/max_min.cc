@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "base/check.h"
 
 namespace refit {
 namespace {
 
-constexpr std::uint32_t kNoLink = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kMostCrossings = std::numeric_limits<std::uint32_t>::max();
 constexpr double kUnfixed = -1;
 // Relative differences below these are rounding. Too small costs a larger region, never exactness
 // beyond that digit.
@@ -19,94 +18,79 @@ constexpr double kUnchangedRate = 1e-13;
 
 }  // namespace
 
-MaxMin::MaxMin(const LinkPaths& paths)
-    : paths_(paths),
-      capacity_bytes_per_s_(paths.capacity_bytes_per_s),
-      links_(paths.capacity_bytes_per_s.size()),
-      free_slots_(paths.size()) {}
-
-void MaxMin::make_room(FlowId flow) {
-  if (flow < rate_.size()) return;
-  // Grows like a vector, or many small steps would be quadratic.
-  const std::size_t size = std::max<std::size_t>(flow + 1, 2 * rate_.size());
-  first_slot_.resize(size, 0);
-  rate_.resize(size, 0);
-  new_rate_.resize(size, 0);
-  path_.resize(size, 0);
-  bottleneck_.resize(size, kNoLink);
-  region_pass_.resize(size, 0);
+MaxMin::MaxMin(const LinkPaths& paths) : paths_(paths), links_(paths.capacity_bytes_per_s.size()) {
+  for (std::size_t l = 0; l < links_.size(); ++l)
+    links_[l].capacity_bytes_per_s = paths.capacity_bytes_per_s[l];
 }
 
-void MaxMin::add(FlowId flow, PathId path) {
-  make_room(flow);
-  if (path >= free_slots_.size()) free_slots_.resize(paths_.size());
-  path_[flow] = path;
-  const auto links = links_of(flow);
+void MaxMin::add(FlowId id, PathId path) {
+  const auto links = paths_.of(path);
   REFIT_CHECK(!links.empty());
-  std::vector<std::uint32_t>& free = free_slots_[path_[flow]];
-  if (free.empty()) {
-    REFIT_CHECK(place_.size() + links.size() < kNoLink);
-    first_slot_[flow] = static_cast<std::uint32_t>(place_.size());
-    place_.resize(place_.size() + links.size());
-  } else {
-    first_slot_[flow] = free.back();
-    free.pop_back();
-  }
-  std::uint32_t slot = first_slot_[flow];
+  if (id >= flows_.size()) flows_.resize(id + 1);
+  Flow& flow = flows_[id];
+  flow.rate = 0;
+  flow.crossings = take_crossings(links.size());
+  flow.crossing_count = static_cast<std::uint32_t>(links.size());
+  std::uint32_t c = flow.crossings;
   for (const PathLink& crossed : links) {
-    std::vector<Share>& shares = links_[crossed.link.index()].shares;
-    place_[slot] = static_cast<std::uint32_t>(shares.size());
-    shares.push_back({flow, slot, crossed.weight});
-    ++slot;
+    const auto l = static_cast<LinkIndex>(crossed.link.index());
+    std::vector<Share>& shares = links_[l].shares;
+    crossings_[c] = {l, static_cast<std::uint32_t>(shares.size()), crossed.weight};
+    shares.push_back({id, c, crossed.weight});
+    ++c;
   }
-  added_.push_back(flow);
+  added_.push_back(id);
 }
 
-void MaxMin::remove(FlowId flow) {
-  std::uint32_t slot = first_slot_[flow];
-  for (const PathLink& crossed : links_of(flow)) {
-    LinkState& link = links_[crossed.link.index()];
-    const std::uint32_t place = place_[slot++];
-    link.shares[place] = link.shares.back();
-    place_[link.shares[place].slot] = place;
+std::uint32_t MaxMin::take_crossings(std::size_t count) {
+  if (count >= free_crossings_.size()) free_crossings_.resize(count + 1);
+  std::vector<std::uint32_t>& free = free_crossings_[count];
+  if (!free.empty()) {
+    const std::uint32_t first = free.back();
+    free.pop_back();
+    return first;
+  }
+  const std::size_t first = crossings_.size();
+  REFIT_CHECK(first + count < kMostCrossings);
+  crossings_.resize(first + count);
+  return static_cast<std::uint32_t>(first);
+}
+
+void MaxMin::remove(FlowId id) {
+  const Flow& flow = flows_[id];
+  for (const Crossing& crossing : crossings_of(flow)) {
+    LinkState& link = links_[crossing.link];
+    Share& share = link.shares[crossing.place];
+    share = link.shares.back();
+    crossings_[share.crossing].place = crossing.place;
     link.shares.pop_back();
     if (link.freed != pass_) {
       link.freed = pass_;
-      freed_.push_back(static_cast<std::uint32_t>(crossed.link.index()));
+      freed_.push_back(crossing.link);
     }
   }
-  free_slots_[path_[flow]].push_back(first_slot_[flow]);
-  rate_[flow] = 0;
-}
-
-void MaxMin::hand_over(FlowId flow, FlowId next) {
-  make_room(next);
-  path_[next] = path_[flow];
-  first_slot_[next] = first_slot_[flow];
-  rate_[next] = std::exchange(rate_[flow], 0);
-  bottleneck_[next] = bottleneck_[flow];
-  std::uint32_t slot = first_slot_[next];
-  for (const PathLink& crossed : links_of(next))
-    links_[crossed.link.index()].shares[place_[slot++]].flow = next;
+  free_crossings_[flow.crossing_count].push_back(flow.crossings);
 }
 
 void MaxMin::set_capacity(LinkId link, double bytes_per_s) {
-  capacity_bytes_per_s_[link.index()] = bytes_per_s;
-  resized_.push_back(static_cast<std::uint32_t>(link.index()));
+  links_[link.index()].capacity_bytes_per_s = bytes_per_s;
+  resized_.push_back(static_cast<LinkIndex>(link.index()));
 }
 
 std::span<const FlowId> MaxMin::settle() {
   region_.clear();
+  alone_.clear();
   touched_.clear();
   changed_.clear();
   for (const FlowId flow : added_) join(flow);
-  for (const std::uint32_t l : freed_) {
+  for (const LinkIndex l : freed_) {
     for (const Share& share : links_[l].shares) {
-      if (bottleneck_[share.flow] == l) join(share.flow);
+      if (flows_[share.flow].bottleneck == l) join(share.flow);
     }
   }
-  for (const std::uint32_t l : resized_)
+  for (const LinkIndex l : resized_) {
     for (const Share& share : links_[l].shares) join(share.flow);
+  }
   added_.clear();
   freed_.clear();
   resized_.clear();
@@ -114,10 +98,13 @@ std::span<const FlowId> MaxMin::settle() {
     do {
       fill();
     } while (grow());
-    for (const FlowId flow : region_) {
-      if (std::abs(new_rate_[flow] - rate_[flow]) <= kUnchangedRate * new_rate_[flow]) continue;
-      rate_[flow] = new_rate_[flow];
-      changed_.push_back(flow);
+  }
+  for (const auto* list : {&region_, &alone_}) {
+    for (const FlowId id : *list) {
+      Flow& flow = flows_[id];
+      if (std::abs(flow.new_rate - flow.rate) <= kUnchangedRate * flow.new_rate) continue;
+      flow.rate = flow.new_rate;
+      changed_.push_back(id);
     }
   }
   ++pass_;
@@ -127,20 +114,45 @@ std::span<const FlowId> MaxMin::settle() {
 
 double MaxMin::load(LinkId link) const {
   double sum = 0;
-  for (const Share& share : links_[link.index()].shares) sum += share.weight * rate_[share.flow];
+  for (const Share& share : links_[link.index()].shares)
+    sum += share.weight * flows_[share.flow].rate;
   return sum;
 }
 
-void MaxMin::join(FlowId flow) {
-  if (in_region(flow)) return;
-  region_pass_[flow] = pass_;
-  region_.push_back(flow);
-  for (const PathLink& crossed : links_of(flow)) {
-    LinkState& link = links_[crossed.link.index()];
+void MaxMin::join(FlowId id) {
+  Flow& flow = flows_[id];
+  if (flow.region == pass_) return;
+  flow.region = pass_;
+  if (fix_if_alone(flow)) {
+    alone_.push_back(id);
+    return;
+  }
+  region_.push_back(id);
+  for (const Crossing& crossing : crossings_of(flow)) {
+    LinkState& link = links_[crossing.link];
     if (link.touched == pass_) continue;
     link.touched = pass_;
-    touched_.push_back(static_cast<std::uint32_t>(crossed.link.index()));
+    touched_.push_back(crossing.link);
   }
+}
+
+// What fill() would find for a flow that shares no link with another: most flows of a plan without
+// conflicts.
+bool MaxMin::fix_if_alone(Flow& flow) {
+  double rate = std::numeric_limits<double>::infinity();
+  LinkIndex bottleneck = 0;
+  for (const Crossing& crossing : crossings_of(flow)) {
+    const LinkState& link = links_[crossing.link];
+    if (link.shares.size() > 1) return false;
+    const double level = link.capacity_bytes_per_s / crossing.weight;
+    if (level < rate || (level == rate && crossing.link < bottleneck)) {
+      rate = level;
+      bottleneck = crossing.link;
+    }
+  }
+  flow.new_rate = rate;
+  flow.bottleneck = bottleneck;
+  return true;
 }
 
 // Progressive filling: the link that fills first decides the rate of its flows, and so on.
@@ -148,11 +160,11 @@ void MaxMin::fill() {
   const auto later = [](const Level& a, const Level& b) {
     return a.rate > b.rate || (a.rate == b.rate && a.link > b.link);
   };
-  for (const FlowId flow : region_) new_rate_[flow] = kUnfixed;
+  for (const FlowId flow : region_) flows_[flow].new_rate = kUnfixed;
   heap_.clear();
-  for (const std::uint32_t l : touched_) {
+  for (const LinkIndex l : touched_) {
     LinkState& link = links_[l];
-    open_link(link, capacity_bytes_per_s_[l]);
+    open_link(link);
     if (link.open > 0) heap_.push_back({link.residual / link.open_weight, l});
   }
   std::make_heap(heap_.begin(), heap_.end(), later);
@@ -173,36 +185,40 @@ void MaxMin::fill() {
     }
     link.level = level;
     for (const Share& share : link.shares) {
-      if (!in_region(share.flow) || new_rate_[share.flow] != kUnfixed) continue;
-      fix(share.flow, level, first.link);
+      Flow& flow = flows_[share.flow];
+      if (flow.region != pass_ || flow.new_rate != kUnfixed) continue;
+      fix(flow, level, first.link);
       --unfixed;
     }
   }
 }
 
-void MaxMin::open_link(LinkState& link, double capacity) {
-  link.residual = capacity;
+void MaxMin::open_link(LinkState& link) {
+  link.residual = link.capacity_bytes_per_s;
   link.open_weight = 0;
   link.open = 0;
+  link.outside = 0;
   link.level = kUnfixed;
   for (const Share& share : link.shares) {
-    if (in_region(share.flow)) {
+    const Flow& flow = flows_[share.flow];
+    if (flow.region == pass_) {
       link.open_weight += share.weight;
       ++link.open;
     } else {
-      link.residual -= share.weight * rate_[share.flow];
+      link.residual -= share.weight * flow.rate;
+      ++link.outside;
     }
   }
   link.residual = std::max(link.residual, 0.0);
 }
 
-void MaxMin::fix(FlowId flow, double rate, std::uint32_t bottleneck) {
-  new_rate_[flow] = rate;
-  bottleneck_[flow] = bottleneck;
-  for (const PathLink& crossed : links_of(flow)) {
-    LinkState& link = links_[crossed.link.index()];
-    link.residual = std::max(link.residual - crossed.weight * rate, 0.0);
-    link.open_weight -= crossed.weight;
+void MaxMin::fix(Flow& flow, double rate, LinkIndex bottleneck) {
+  flow.new_rate = rate;
+  flow.bottleneck = bottleneck;
+  for (const Crossing& crossing : crossings_of(flow)) {
+    LinkState& link = links_[crossing.link];
+    link.residual = std::max(link.residual - crossing.weight * rate, 0.0);
+    link.open_weight -= crossing.weight;
     --link.open;
   }
 }
@@ -212,23 +228,27 @@ bool MaxMin::grow() {
   const std::size_t before = region_.size();
   const std::size_t touched = touched_.size();  // those that joins add are seen after the next fill
   for (std::size_t i = 0; i < touched; ++i) {
-    const std::uint32_t l = touched_[i];
-    const LinkState& link = links_[l];
-    double fastest = 0;
-    for (const Share& share : link.shares) {
-      const bool has_new = in_region(share.flow) && new_rate_[share.flow] != kUnfixed;
-      fastest = std::max(fastest, has_new ? new_rate_[share.flow] : rate_[share.flow]);
-    }
-    const bool full = link.residual <= kSameRate * capacity_bytes_per_s_[l];
-    for (const Share& share : link.shares) {
-      if (in_region(share.flow)) continue;
-      const double rate = rate_[share.flow];
-      const bool takes_more = link.level >= 0 && rate > link.level * (1 + kSameRate);
-      const bool lost = bottleneck_[share.flow] == l && (!full || rate < fastest * (1 - kSameRate));
-      if (takes_more || lost) join(share.flow);
-    }
+    if (links_[touched_[i]].outside > 0) grow_on(touched_[i]);
   }
   return region_.size() > before;
+}
+
+void MaxMin::grow_on(LinkIndex l) {
+  const LinkState& link = links_[l];
+  double fastest = 0;
+  for (const Share& share : link.shares) {
+    const Flow& flow = flows_[share.flow];
+    fastest = std::max(
+        fastest, flow.region == pass_ && flow.new_rate != kUnfixed ? flow.new_rate : flow.rate);
+  }
+  const bool full = link.residual <= kSameRate * link.capacity_bytes_per_s;
+  for (const Share& share : link.shares) {
+    const Flow& flow = flows_[share.flow];
+    if (flow.region == pass_) continue;
+    const bool takes_more = link.level >= 0 && flow.rate > link.level * (1 + kSameRate);
+    const bool lost = flow.bottleneck == l && (!full || flow.rate < fastest * (1 - kSameRate));
+    if (takes_more || lost) join(share.flow);
+  }
 }
 
 }  // namespace refit

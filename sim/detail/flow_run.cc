@@ -6,7 +6,7 @@
 namespace refit::detail {
 namespace {
 
-constexpr TaskId kNone = std::numeric_limits<TaskId>::max();
+constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -16,9 +16,8 @@ FlowRun::FlowRun(const TaskGraph& graph, bool merge)
       flows_(graph.paths),
       timeline_(graph.tasks(), {kNever, kNever}),
       waits_for_(graph.in_degree),
-      flowing_(graph.tasks(), false),
       merge_(merge),
-      ended_on_path_(graph.paths.size(), kNone) {
+      left_on_path_(merge ? graph.paths.size() : 0, kNone) {
   for (TaskId task = 0; task < graph.tasks(); ++task) {
     if (graph.in_degree[task] == 0) ready_.push_back(task);
   }
@@ -50,10 +49,15 @@ void FlowRun::advance() {
     delays_.pop();
   }
   for (auto flow = flows_.next(); flow && flow->time_s <= until_s; flow = flows_.next()) {
-    flows_.expire(flow->flow);
+    flows_.drain(flow->flow);
     ended_.push_back(flow->flow);
-    ended_on_path_[graph_.path[flow->flow]] = flow->flow;
-    finish(flow->flow);
+    const TaskId task = sitter_[flow->flow];
+    if (merge_) {
+      Seat& left = left_on_path_[graph_.path[task]];
+      left_before_[flow->flow] = left;
+      left = flow->flow;
+    }
+    finish(task);
   }
   start_ready_tasks();
   end_flows();
@@ -74,16 +78,28 @@ void FlowRun::begin_flow(TaskId task) {
     finish(task);
     return;
   }
-  flowing_[task] = true;
-  TaskId& before = ended_on_path_[graph_.path[task]];
-  if (merge_ && before != kNone) {
-    flows_.hand_over(before, task, graph_.bytes[task], now_s_);
-    flowing_[before] = false;
-    before = kNone;
-    ++merged_;
-    return;
+  if (merge_ && take_over(task)) return;
+  if (free_seats_.empty()) {
+    free_seats_.push_back(static_cast<Seat>(sitter_.size()));
+    sitter_.push_back(kNone);
+    left_before_.push_back(kNone);
   }
-  flows_.start(task, graph_.path[task], graph_.bytes[task], now_s_);
+  const Seat seat = free_seats_.back();
+  free_seats_.pop_back();
+  sitter_[seat] = task;
+  flows_.start(seat, graph_.path[task], graph_.bytes[task], now_s_);
+}
+
+bool FlowRun::take_over(TaskId task) {
+  if (ended_.empty()) return false;
+  Seat& left = left_on_path_[graph_.path[task]];
+  if (left == kNone) return false;
+  const Seat seat = left;
+  left = left_before_[seat];
+  sitter_[seat] = task;
+  flows_.refill(seat, graph_.bytes[task], now_s_);
+  ++merged_;
+  return true;
 }
 
 void FlowRun::finish(TaskId task) {
@@ -99,16 +115,22 @@ void FlowRun::start_ready_tasks() {
   ready_.clear();
 }
 
-// Those that nobody took over from. Of several on one path the last is known, and of the others it
-// is not worth while.
+// Those whose seat nobody took over.
 void FlowRun::end_flows() {
-  for (const TaskId task : ended_) {
-    ended_on_path_[graph_.path[task]] = kNone;
-    if (!flowing_[task]) continue;
-    flowing_[task] = false;
-    flows_.end(task);
+  for (const Seat seat : ended_) {
+    const TaskId task = sitter_[seat];
+    if (merge_) left_on_path_[graph_.path[task]] = kNone;
+    if (timeline_[task].end_s == kNever) continue;  // another sits there by now
+    flows_.end(seat);
+    sitter_[seat] = kNone;
+    free_seats_.push_back(seat);
   }
   ended_.clear();
+}
+
+double FlowRun::rate(TaskId task) const {
+  const auto seat = std::ranges::find(sitter_, task);
+  return seat == sitter_.end() ? 0 : flows_.rate(static_cast<Seat>(seat - sitter_.begin()));
 }
 
 }  // namespace refit::detail

@@ -1,6 +1,7 @@
 #include "tests/sim/flow_graphs.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace refit::test {
 
@@ -73,21 +74,33 @@ PathId Fabric::path(int src, int dst) {
   return found->second;
 }
 
+namespace {
+
+// Tasks are numbered round by round, as the ops of a plan are.
+template <class Send>
+void in_rounds(int senders, int rounds, FlowGraphWriter& graph, Send&& send) {
+  for (int round = 0; round < rounds; ++round) {
+    for (int src = 0; src < senders; ++src) {
+      const auto [path, bytes] = send(round, src);
+      if (round == 0) {
+        graph.task(path, bytes);
+      } else {
+        graph.task(path, bytes, 0,
+                   static_cast<TaskId>(graph.so_far().tasks()) - static_cast<TaskId>(senders));
+      }
+    }
+  }
+}
+
+}  // namespace
+
 TaskGraph shifted_rounds(const FabricShape& shape, int rounds, double bytes) {
   FlowGraphWriter graph;
   Fabric fabric(shape, graph);
   const int half = shape.gpus / 2;
-  for (int src = 0; src < half; ++src) {
-    for (int round = 0; round < rounds; ++round) {
-      const PathId path = fabric.path(src, half + (src + round) % half);
-      const auto before = static_cast<TaskId>(graph.so_far().tasks() - 1);
-      if (round == 0) {
-        graph.task(path, bytes);
-      } else {
-        graph.task(path, bytes, 0, before);
-      }
-    }
-  }
+  in_rounds(half, rounds, graph, [&](int round, int src) {
+    return std::pair(fabric.path(src, half + (src + round) % half), bytes);
+  });
   return graph.finish();
 }
 
@@ -96,18 +109,11 @@ TaskGraph random_m2n(const FabricShape& shape, int rounds, std::uint32_t seed) {
   FlowGraphWriter graph;
   Fabric fabric(shape, graph);
   const int half = shape.gpus / 2;
-  for (int src = 0; src < half; ++src) {
-    for (int round = 0; round < rounds; ++round) {
-      const int dst = half + static_cast<int>(random() % static_cast<unsigned>(half));
-      const double bytes = 1e6 + static_cast<double>(random() % 254'000'000U);
-      const auto before = static_cast<TaskId>(graph.so_far().tasks() - 1);
-      if (round == 0) {
-        graph.task(fabric.path(src, dst), bytes);
-      } else {
-        graph.task(fabric.path(src, dst), bytes, 0, before);
-      }
-    }
-  }
+  in_rounds(half, rounds, graph, [&](int /*round*/, int src) {
+    const int dst = half + static_cast<int>(random() % static_cast<unsigned>(half));
+    const double bytes = 1e6 + static_cast<double>(random() % 254'000'000U);
+    return std::pair(fabric.path(src, dst), bytes);
+  });
   return graph.finish();
 }
 
