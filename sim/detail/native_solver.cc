@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -139,17 +140,15 @@ class NativeRun {
                     return a.weight < b.weight;
                   })->weight;
       for (const PathLink& crossed : links) {
-        const double repeats = crossed.weight / path.unit;
-        if (std::abs(repeats - std::round(repeats)) > kWeightTolerance * repeats ||
-            repeats > kMostRepeats + 0.5) {
+        const std::optional<std::size_t> repeats = native_repeats(crossed.weight, path.unit);
+        if (!repeats) {
           throw Error(
               ErrorCode::bad_input,
               fmt::format("path {} (link {}): the native solver can't repeat a link {} times; "
                           "use the incremental solver",
-                          id, crossed.link.value, repeats));
+                          id, crossed.link.value, crossed.weight / path.unit));
         }
-        path.links.insert(path.links.end(), static_cast<std::size_t>(std::lround(repeats)),
-                          links_[crossed.link.index()]->get_impl());
+        path.links.insert(path.links.end(), *repeats, links_[crossed.link.index()]->get_impl());
       }
     }
   }
@@ -228,6 +227,13 @@ class NativeRun {
 };
 
 }  // namespace
+
+std::optional<std::size_t> native_repeats(double weight, double least_weight) {
+  const double repeats = std::round(weight / least_weight);
+  const double off = std::abs(weight / least_weight - repeats);
+  if (off > kWeightTolerance * repeats || repeats > kMostRepeats) return std::nullopt;
+  return static_cast<std::size_t>(repeats);
+}
 
 Timeline run_native(const TaskGraph& graph) {
   raise_stack_limit();

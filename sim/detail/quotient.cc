@@ -1,119 +1,133 @@
 #include "sim/detail/quotient.h"
 
 #include <algorithm>
-#include <limits>
-#include <unordered_map>
+#include <set>
 #include <utility>
-
-#include "sim/detail/refinement.h"
+#include <vector>
 
 namespace refit::detail {
 namespace {
 
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-
-// Classes in the order of their first members, which represent them.
-struct Classes {
-  std::vector<std::uint32_t> of;     // by member; kNone: in no class
-  std::vector<std::uint32_t> first;  // by class
+// What each task class weighs on each link class, and the capacities that go with it.
+struct Weights {
+  std::vector<double> scale;  // by link class: capacity and weights are divided by it
+  std::vector<std::vector<PathLink>> of_task;  // by task class
 };
 
-template <class Counts>
-Classes classes_of(const std::vector<Refinement::Colour>& colours, Counts counts) {
-  Classes classes;
-  classes.of.assign(colours.size(), kNone);
-  std::unordered_map<Refinement::Colour, std::uint32_t> number;
-  for (std::uint32_t i = 0; i < colours.size(); ++i) {
-    if (!counts(i)) continue;
-    const auto [found, fresh] =
-        number.try_emplace(colours[i], static_cast<std::uint32_t>(classes.first.size()));
-    if (fresh) classes.first.push_back(i);
-    classes.of[i] = found->second;
+Weights weigh(const TaskGraph& graph, const GraphIndex& index, const Classes& classes) {
+  Weights weights{{}, std::vector<std::vector<PathLink>>(classes.tasks)};
+  weights.scale.reserve(classes.links);
+  for (const std::uint32_t link : first_members(classes.of_link, classes.links)) {
+    std::vector<Crossing> sums;  // one per task class
+    for (const Crossing& flow : crossings(graph, index, classes, link)) {
+      if (!sums.empty() && sums.back().task_class == flow.task_class) {
+        sums.back().weight += flow.weight;
+      } else {
+        sums.push_back(flow);
+      }
+    }
+    const double least = std::min_element(sums.begin(), sums.end(), [](auto& a, auto& b) {
+                           return a.weight < b.weight;
+                         })->weight;
+    const LinkId its_class{static_cast<std::int64_t>(weights.scale.size())};
+    weights.scale.push_back(least);
+    for (const Crossing& sum : sums) {
+      weights.of_task[sum.task_class].push_back({its_class, sum.weight / least});
+    }
   }
-  return classes;
+  return weights;
 }
 
-struct Load {  // of all tasks of one class on the link that represents another class
-  std::uint32_t task = 0, link = 0;
-  double weight = 0;
+// Gives equal paths one number.
+class PathNumbers {
+ public:
+  explicit PathNumbers(LinkPaths& paths) : paths_(paths), known_(Less{paths}) { known_.insert(0); }
+
+  PathId of(const std::vector<PathLink>& links) {
+    const PathId added = paths_.add(links);
+    const auto [found, first] = known_.insert(added);
+    if (!first) {
+      paths_.links.resize(paths_.begin[added]);
+      paths_.begin.pop_back();
+    }
+    return *found;
+  }
+
+ private:
+  struct Less {
+    const LinkPaths& paths;
+    bool operator()(PathId a, PathId b) const {
+      const auto key = [](const PathLink& link) { return std::pair(link.link, link.weight); };
+      const auto x = paths.of(a), y = paths.of(b);
+      return std::lexicographical_compare(
+          x.begin(), x.end(), y.begin(), y.end(),
+          [&](const PathLink& l, const PathLink& r) { return key(l) < key(r); });
+    }
+  };
+
+  LinkPaths& paths_;
+  std::set<PathId, Less> known_;
 };
-
-std::vector<Load> loads(const TaskGraph& graph, const Classes& tasks, const Classes& links) {
-  std::vector<Load> found;
-  for (TaskId task = 0; task < graph.tasks(); ++task) {
-    if (!graph.moves_bytes(task)) continue;
-    for (const PathLink& crossed : graph.paths.of(graph.path[task])) {
-      const auto link = static_cast<std::uint32_t>(crossed.link.index());
-      if (links.first[links.of[link]] == link)
-        found.push_back({tasks.of[task], links.of[link], crossed.weight});
-    }
-  }
-  std::stable_sort(found.begin(), found.end(), [](const Load& a, const Load& b) {
-    return std::pair(a.task, a.link) < std::pair(b.task, b.link);
-  });
-  std::vector<Load> sums;
-  for (const Load& load : found) {
-    if (sums.empty() || sums.back().task != load.task || sums.back().link != load.link) {
-      sums.push_back(load);
-    } else {
-      sums.back().weight += load.weight;
-    }
-  }
-  return sums;
-}
 
 // A class waits for the classes that its first member waits for.
-std::vector<Edge> edges_between(const TaskGraph& graph, const Classes& tasks) {
+std::vector<Edge> edges_between(const GraphIndex& index, const Classes& classes,
+                                const std::vector<std::uint32_t>& first) {
   std::vector<Edge> edges;
-  for (TaskId task = 0; task < graph.tasks(); ++task)
-    for (const TaskId next : graph.successors_of(task))
-      if (tasks.first[tasks.of[next]] == next) edges.push_back({tasks.of[task], tasks.of[next]});
-  std::sort(edges.begin(), edges.end());
-  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  std::vector<std::uint32_t> seen(classes.tasks, kNoOwner);
+  for (std::uint32_t c = 0; c < classes.tasks; ++c) {
+    for (const TaskId before : index.predecessors.of(first[c])) {
+      const std::uint32_t its_class = classes.of_task[before];
+      if (seen[its_class] == c) continue;
+      seen[its_class] = c;
+      edges.push_back({its_class, c});
+    }
+  }
   return edges;
 }
 
 }  // namespace
 
 std::optional<Quotient> make_quotient(const TaskGraph& graph) {
-  Refinement colours(graph);
-  if (!colours.run()) return std::nullopt;
-  Quotient quotient;
-  Classes tasks = classes_of(colours.tasks(), [](std::uint32_t) { return true; });
-  const Classes links =
-      classes_of(colours.links(), [&](std::uint32_t link) { return colours.used(link); });
-  quotient.links = links.first.size();
+  const GraphIndex index = make_graph_index(graph);
+  std::optional<Classes> classes = find_classes(graph, index);
+  if (!classes || !equitable(graph, index, *classes)) return {};
+  return quotient_by(graph, index, std::move(*classes));
+}
 
+Quotient quotient_by(const TaskGraph& graph, const GraphIndex& index, Classes classes) {
+  const Weights weights = weigh(graph, index, classes);
+  const std::vector<std::uint32_t> links = first_members(classes.of_link, classes.links);
+  const std::vector<std::uint32_t> tasks = first_members(classes.of_task, classes.tasks);
+  Quotient quotient;
+  quotient.links = links.size();
   TaskGraph& small = quotient.graph;
-  small.ops = tasks.first.size();
-  for (const std::uint32_t link : links.first)
-    small.paths.capacity_bytes_per_s.push_back(graph.paths.capacity_bytes_per_s[link]);
-  for (const LinkChange& change : graph.changes) {
-    const std::uint32_t link = links.of[change.link.index()];
-    if (link == kNone || links.first[link] != change.link.index()) continue;
-    small.changes.push_back({change.at_s, LinkId{link}, change.capacity_bytes_per_s});
+  small.ops = classes.tasks;
+  for (std::size_t c = 0; c < links.size(); ++c) {
+    small.paths.capacity_bytes_per_s.push_back(graph.paths.capacity_bytes_per_s[links[c]] /
+                                               weights.scale[c]);
   }
-  const std::vector<Load> weights = loads(graph, tasks, links);
-  auto next = weights.begin();
-  std::vector<PathLink> path;
-  for (std::uint32_t c = 0; c < tasks.first.size(); ++c) {
-    const TaskId first = tasks.first[c];
-    path.clear();
-    for (; next != weights.end() && next->task == c; ++next)
-      path.push_back({LinkId{next->link}, next->weight});
-    small.path.push_back(path.empty() ? 0 : small.paths.add(path));
-    small.bytes.push_back(path.empty() ? 0 : graph.bytes[first]);
-    small.delay_s.push_back(graph.delay_s[first]);
+  for (LinkChange change : graph.changes) {
+    const std::uint32_t its_class = classes.of_link[change.link.index()];
+    if (its_class == kNoOwner || links[its_class] != change.link.index()) continue;
+    change.link = LinkId{its_class};
+    change.capacity_bytes_per_s /= weights.scale[its_class];
+    small.changes.push_back(change);
   }
-  set_edges(edges_between(graph, tasks), small);
-  quotient.class_of = std::move(tasks.of);
+  PathNumbers paths(small.paths);
+  for (std::size_t c = 0; c < tasks.size(); ++c) {
+    small.delay_s.push_back(graph.delay_s[tasks[c]]);
+    small.bytes.push_back(graph.moves_bytes(tasks[c]) ? graph.bytes[tasks[c]] : 0);
+    small.path.push_back(paths.of(weights.of_task[c]));
+  }
+  set_edges(edges_between(index, classes, tasks), small);
+  quotient.class_of = std::move(classes.of_task);
   return quotient;
 }
 
 Timeline expand(const Quotient& quotient, const Timeline& classes) {
-  Timeline all(quotient.class_of.size());
-  for (std::size_t task = 0; task < all.size(); ++task)
-    all[task] = classes[quotient.class_of[task]];
+  Timeline all;
+  all.reserve(quotient.class_of.size());
+  for (const std::uint32_t its_class : quotient.class_of) all.push_back(classes[its_class]);
   return all;
 }
 

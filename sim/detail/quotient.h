@@ -5,28 +5,31 @@
 #include <vector>
 
 #include "schedule/timeline.h"
-#include "sim/detail/task_graph.h"
+#include "sim/detail/classes.h"
 
 namespace refit::detail {
 
-// A task graph in which one task stands for all that behave alike, and one link for all that are
-// loaded alike.
+// A graph with one task for each class of tasks and one link for each class of links (classes.h). A
+// flow of it stands for all of its class, so it weighs on a link what those of them weigh that
+// cross one link of the class:
 //
-// Tasks are alike if they have equal bytes, delays and predecessors, and paths over alike links;
-// links are alike if they have equal rates and the same number of tasks of each kind cross them.
-// Such a partition is found by colour refinement. With it all tasks of a class have equal rates at
-// all times: what holds for one link of a class holds for the others. Successors need not be alike,
-// since what comes later changes nothing before it.
+//   16 groups of 24 equal flows, each group over a link of its own, and all over one core:
+//   1 flow over a link with weight 24, and over the core with weight 384
 //
-// Colours are 64-bit hashes: of a million classes two are taken for one with a chance of 3e-8.
+// Only the ratio of a link's weights to its capacity matters, so both are divided by the least
+// weight: 1 over a link of capacity / 24, and 1 over a core of capacity / 384. SimGrid's solver can
+// do with that more often than with the weights as they are.
 struct Quotient {
-  TaskGraph graph;               // a path weighs what all its class puts on one link
-  std::vector<TaskId> class_of;  // by task of the whole graph
-  std::size_t links = 0;         // classes of links that are used
+  TaskGraph graph;  // classes in the order of their first members; all of them count as ops
+  std::vector<std::uint32_t> class_of;  // by task of the whole graph
+  std::size_t links = 0;
 };
 
-// Nothing if less than a tenth of the links would go, which is mostly seen after a sweep or two.
+// Nothing where too little would be saved, or where classes found by hash do not hold.
 std::optional<Quotient> make_quotient(const TaskGraph& graph);
+
+// The classes must be equitable.
+Quotient quotient_by(const TaskGraph& graph, const GraphIndex& index, Classes classes);
 
 // The times of all tasks by those of their classes.
 Timeline expand(const Quotient& quotient, const Timeline& classes);

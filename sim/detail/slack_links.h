@@ -6,9 +6,13 @@
 
 namespace refit::detail {
 
-// Takes links that can never be full out of all paths, and says how many. A link is slack if each
-// path over it crosses one of its feeders, links that stay, and the feeders together can't bring it
-// more than it carries: rates are what they would be with it. Every path keeps a link.
+// Links that can never hold a flow back: all that crosses such a link also crosses one of some
+// other links, its feeders, and these together let through no more than it can carry.
+//
+//   8 NICs of 50 GB/s under a leaf, trunk of 400 GB/s: no flow notices the trunk
+//
+// Feeders are never slack themselves, nor are links that change on the way. Takes the slack links
+// out of all paths, and returns how many there were; every path keeps a link.
 std::size_t leave_out_slack_links(TaskGraph& graph);
 
 }  // namespace refit::detail

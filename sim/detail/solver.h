@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "schedule/timeline.h"
 #include "sim/detail/task_graph.h"
@@ -14,6 +15,9 @@ namespace refit::detail {
 // Rates from SimGrid's own network model (CM02). Needs weights that are small multiples of each
 // path's least weight; Error(bad_input) otherwise.
 Timeline run_native(const TaskGraph& graph);
+
+// How often a link of this weight stands in such a path; nothing where it can't.
+std::optional<std::size_t> native_repeats(double weight, double least_weight);
 
 // Rates from max_min.h, plugged into the engine as a model of its own. `merge` as in FlowRun;
 // `merged`: how many took over.
