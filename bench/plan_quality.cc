@@ -40,14 +40,15 @@ constexpr const char* kRandomWords =
     "Domains of 1 to 16 GPUs, NICs of 25, 50 and 100 GB/s, trunks that carry a half or a quarter,\n"
     "replicas, pipeline stages, one or two cut dims, ranks that train and generate\n"
     "(`tests/support/random_refit.h`). The worst are of four kinds:\n\n"
+    "- *An owner's NVLink is full*: what only it has in its domain leaves it by NVLink for the "
+    "domain's others\n"
+    "  and for NICs that work for it. No cut of the bound counts these together, so the bound may "
+    "be too low.\n"
     "- *Trunks at both ends are full* at the same time: a transfer that waits for one holds up the "
     "other.\n"
     "- *NICs and a trunk behind them are both full*: what may only come from inside the pod comes "
     "late.\n"
-    "- *Few sources, many islands*: chunks reach the last islands some relays after they left.\n"
-    "- *rank ingress*: owners in the rank's own domain feed it by NVLink alone; the bound would "
-    "also use its\n"
-    "  idle NIC, and is 1 + NIC / NVLink below the plan.\n\n";
+    "- *Few sources, many islands*: chunks reach the last islands some relays after they left.\n\n";
 
 constexpr const char* kOthers[] = {"reshard", "direct", "hybrid", "gather_broadcast"};
 

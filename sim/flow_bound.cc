@@ -122,12 +122,15 @@ class Trunks {
     return balance;
   }
 
-  // The first copies that an owner sends cross its trunk if nobody in its pod needs the class.
+  // The first copies that an owner sends cross its trunk if nobody in its pod needs the class, and
+  // another one if only one other pod does.
   void add_first_copies(const DomainClasses::Class& c, int owner, int column) {
-    const int p = pod(owner);
-    const bool stays = std::any_of(c.needers.begin(), c.needers.end(),
-                                   [&](int needer) { return pod(needer) == p; });
-    if (!stays) limit(p, column, out_row_, view_.pod_out_bytes_per_s);
+    const int p = pod(owner), to = pod(c.needers.front());
+    const auto in = [&](int q) { return [&, q](int needer) { return pod(needer) == q; }; };
+    if (std::any_of(c.needers.begin(), c.needers.end(), in(p))) return;
+    limit(p, column, out_row_, view_.pod_out_bytes_per_s);
+    if (std::all_of(c.needers.begin(), c.needers.end(), in(to)))
+      limit(to, column, in_row_, view_.pod_in_bytes_per_s);
   }
 
   int pod(int island) const { return view_.pod[static_cast<std::size_t>(island)]; }

@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include "planner/optimal/own_nic.h"
+
 namespace refit {
 namespace {
 
@@ -26,6 +28,9 @@ class Assigner {
     for (std::size_t c = 0; c < given_.size(); ++c)
       given_[c].assign(input.view.classes[c].owners.size(), 0);
     seen_.assign(given_.size(), 0);
+    if (input.proxies) own_share_ = own_nic_shares(input, network);
+    any_own_ = std::any_of(own_share_.begin(), own_share_.end(), [](double s) { return s > 0; });
+    own_lead_.assign(own_share_.size(), 0);
   }
 
   Assignment run() {
@@ -73,13 +78,8 @@ class Assigner {
       if (!std::binary_search(content.owners->begin(), content.owners->end(), r))
         demanders_in_[island(r)].push_back(r);
     }
-    if (view.needers.empty()) return;
-    const double mean = static_cast<double>(content.bytes) / content.chunks;
-    for (int i = 0; i < content.chunks; ++i)
-      add_chunk(
-          c, i,
-          content.chunk_bytes.empty() ? mean : static_cast<double>(content.chunk_bytes[at(i)]),
-          view);
+    if (view.needers.empty() && !any_own_) return;
+    for (int i = 0; i < content.chunks; ++i) add_chunk(c, i, content.bytes_of_chunk(i), view);
   }
 
   void add_chunk(int c, int index, double bytes, const DomainClasses::Class& view) {
@@ -87,36 +87,86 @@ class Assigner {
     chunk.bytes = bytes;
     chunk.content = c;
     chunk.index = index;
-    Rank sender = choose_sender(c, bytes, view);
-    if (out_s_[send_port(sender)] + bytes / out_rate(sender) > limit_s_) {
-      // Not one that demands it: that rank gets it from an owner anyway.
-      const auto served = demanders_in_.find(island(sender));
-      const Rank proxy = least(island_ranks(sender), [&](Rank r) {
-        const bool demands = served != demanders_in_.end() &&
-                             std::binary_search(served->second.begin(), served->second.end(), r);
-        return demands ? kNever : out_s_[send_port(r)] + bytes / out_rate(r);
-      });
-      if (send_port(proxy) != send_port(sender)) {
-        const auto& owners = *input_.contents[at(c)].owners;
-        if (!std::binary_search(owners.begin(), owners.end(), proxy)) {
-          chunk.proxied_by = sender.value;
-          nvlink_[sender.index()] += bytes;
-        }
-        sender = proxy;
-      }
+    if (view.needers.empty()) {
+      // Owned in every island that demands it.
+      const std::vector<Rank> alone = who_takes_alone(c, bytes);
+      if (alone.empty()) return;
+      const std::vector<Rank> outside = owners_outside(c, island(alone.front()));
+      const Rank sender = least(outside, [&](Rank r) { return out_s_[send_port(r)]; });
+      out_s_[send_port(sender)] += bytes / out_rate(sender);
+      add_holders(c, sender, chunk);
+      add_deliveries(chunk, {}, alone, sender);
+      return;
     }
+    const Rank sender = choose_sending_nic(c, chunk, view);
     out_s_[send_port(sender)] += bytes / out_rate(sender);
     add_holders(c, sender, chunk);
-    chunk.first = static_cast<std::uint32_t>(result_.deliveries.size());
-    const auto number = static_cast<std::uint32_t>(result_.chunks.size());
-    for (const int where : view.needers) {
-      const Rank entry = choose_entry(demanders_in_.at(where), sender, bytes);
-      in_s_[receive_port(entry)] += bytes / in_rate(entry);
-      received_[entry.index()] += bytes;
-      result_.deliveries.push_back({entry.value, number, DeliveryState::open});
+    add_deliveries(chunk, view.needers, {}, sender);
+  }
+
+  // The owner that is to send first, or a neighbour that works for it.
+  Rank choose_sending_nic(int c, PlanChunk& chunk, const DomainClasses::Class& view) {
+    const double bytes = chunk.bytes;
+    const Rank sender = choose_sender(c, bytes, view);
+    if (out_s_[send_port(sender)] + bytes / out_rate(sender) <= limit_s_) return sender;
+    // Not one that demands it: that rank gets it from an owner anyway.
+    const auto served = demanders_in_.find(island(sender));
+    const Rank proxy = least(island_ranks(sender), [&](Rank r) {
+      const bool demands = served != demanders_in_.end() &&
+                           std::binary_search(served->second.begin(), served->second.end(), r);
+      return demands ? kNever : out_s_[send_port(r)] + bytes / out_rate(r);
+    });
+    if (send_port(proxy) == send_port(sender)) return sender;
+    const auto& owners = *input_.contents[at(c)].owners;
+    if (!std::binary_search(owners.begin(), owners.end(), proxy)) {
+      chunk.proxied_by = sender.value;
+      nvlink_[sender.index()] += bytes;
     }
+    return proxy;
+  }
+
+  void add_deliveries(PlanChunk& chunk, const std::vector<int>& needers, std::vector<Rank> alone,
+                      Rank sender) {
+    chunk.first = static_cast<std::uint32_t>(result_.deliveries.size());
+    for (const int where : needers)
+      add_delivery(choose_entry(demanders_in_.at(where), sender, chunk.bytes), chunk.bytes, false);
+    if (any_own_ && alone.empty()) alone = who_takes_alone(chunk.content, chunk.bytes);
+    for (const Rank rank : alone) add_delivery(rank, chunk.bytes, true);
     chunk.end = static_cast<std::uint32_t>(result_.deliveries.size());
     result_.chunks.push_back(chunk);
+  }
+
+  void add_delivery(Rank entry, double bytes, bool alone) {
+    in_s_[receive_port(entry)] += bytes / in_rate(entry);
+    received_[entry.index()] += bytes;
+    const auto number = static_cast<std::uint32_t>(result_.chunks.size());
+    result_.deliveries.push_back({entry.value, number, DeliveryState::open, alone});
+    result_.any_alone = result_.any_alone || alone;
+    if (any_own_) own_lead_[entry.index()] += bytes;
+  }
+
+  // Ranks whose own NICs are behind their share. Owners in their own islands don't count.
+  std::vector<Rank> who_takes_alone(int c, double bytes) {
+    std::vector<Rank> ranks;
+    for (const auto& [where, demanders] : demanders_in_) {
+      const bool possible = !owners_outside(c, where).empty();
+      for (const Rank r : demanders) own_lead_[r.index()] -= own_share_[r.index()] * bytes;
+      if (!possible) continue;
+      // One that hands it on; others only if they are far behind.
+      const Rank first = least(demanders, [&](Rank r) { return own_lead_[r.index()]; });
+      for (const Rank r : demanders) {
+        if (own_lead_[r.index()] < (r == first ? -0.5 : -1.5) * bytes) ranks.push_back(r);
+      }
+    }
+    return ranks;
+  }
+
+  std::vector<Rank> owners_outside(int c, int where) const {
+    std::vector<Rank> owners;
+    for (const Rank r : *input_.contents[at(c)].owners) {
+      if (island(r) != where) owners.push_back(r);
+    }
+    return owners;
   }
 
   // The sender, an owner in each pod that needs the chunk, and others in turn.
@@ -206,6 +256,9 @@ class Assigner {
   const AssignmentInput& input_;
   const PlanNetwork& network_;
   double limit_s_;
+  std::vector<double> own_share_;  // by rank: of what it lacks, for its own NIC
+  std::vector<double> own_lead_;   // by rank: bytes that its NIC takes in beyond that share
+  bool any_own_ = false;           // whether any rank has a share
   Assignment result_;
   std::vector<double> out_s_, in_s_;        // by port
   std::vector<double> nvlink_, received_;   // bytes by rank

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -31,6 +32,7 @@ struct PlanDelivery {
   std::int32_t entry = 0;  // rank
   std::uint32_t chunk = 0;
   DeliveryState state = DeliveryState::open;
+  bool alone = false;  // for this rank only: it comes into the island some other way, too
 };
 
 // What enters each island where, decided by weight alone; who sends it and when is the swarm's.
@@ -40,6 +42,14 @@ struct Assignment {
   std::vector<std::int32_t> holders;  // of all chunks; the first of a chunk is meant to send it
   std::vector<double> sent_s;         // by send port: first copies assigned to it, in seconds
 
+  bool any_alone = false;  // some delivery is for one rank only
+
+  // Whether the rank gets the chunk by a delivery of its own.
+  bool enters_alone(const PlanChunk& chunk, Rank rank) const {
+    if (!any_alone) return false;
+    return std::any_of(deliveries.begin() + chunk.first, deliveries.begin() + chunk.end,
+                       [&](const PlanDelivery& d) { return d.alone && d.entry == rank.value; });
+  }
   std::span<const std::int32_t> holders_of(const PlanChunk& chunk) const {
     return std::span(holders).subspan(chunk.holders_begin, chunk.holders_end - chunk.holders_begin);
   }

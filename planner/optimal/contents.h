@@ -17,6 +17,11 @@ struct Content {
   std::int64_t bytes = 0;
   int chunks = 1;
   std::vector<std::int64_t> chunk_bytes;  // by chunk; empty: equal but for a row here and there
+
+  double bytes_of_chunk(int i) const {
+    if (chunk_bytes.empty()) return static_cast<double>(bytes) / chunks;
+    return static_cast<double>(chunk_bytes[static_cast<std::size_t>(i)]);
+  }
 };
 
 // In the order of the first parcel. `parcels` must outlive the result.

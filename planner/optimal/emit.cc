@@ -1,7 +1,6 @@
 #include "planner/optimal/emit.h"
 
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "planner/stage_work.h"
@@ -30,21 +29,25 @@ class Emitter {
     builder_.set_caps(options.caps, options.ctas);
   }
 
-  Schedule run(const Solution& wires, const Inside& inside, const Solution& nvlink) {
+  Schedule run(const Solution& wires, const Inside& inside) {
     builder_.set_window(kWire, window(wires.network, PlanNetwork::inside));
     builder_.set_window(kTrunk, window(wires.network, PlanNetwork::crossing));
     builder_.set_window(kFanOut, same_window(0));
     builder_.set_window(kPrologue, same_window(kPrologueWidth));
-    builder_.set_window(kInside, same_window(1));
+    builder_.set_window(
+        kInside, inside.hands_on ? window(inside.network, PlanNetwork::inside) : same_window(1));
     begin();
     builder_.begin_phase("optimal");
-    std::vector<CargoId> cargos;
-    for (const Content& content : wires.contents) cargos.push_back(builder_.cargo(content.parcels));
-    std::vector<CargoId> inside_cargos;
-    for (const int outer : inside.outer)
-      inside_cargos.push_back(cargos[static_cast<std::size_t>(outer)]);
-    add(nvlink, inside_cargos, kInside);
-    add(wires, cargos, std::nullopt);
+    for (const Content& content : wires.contents)
+      cargos_.push_back(builder_.cargo(content.parcels));
+    // In the order in which they start, or one lane for all of them would stand still.
+    auto next = inside.swarm.ops.begin();
+    const auto end = inside.swarm.ops.end();
+    for (const WireOp& wire : wires.swarm.ops) {
+      for (; next != end && next->start_s <= wire.start_s; ++next) add_inside(*next, inside);
+      add_wire(wire, wires, !inside.hands_on);
+    }
+    for (; next != end; ++next) add_inside(*next, inside);
     land(kSoftware, refit_, std::vector<bool>(refit_.classes.size(), true), builder_);
     return std::move(builder_).finish();
   }
@@ -67,37 +70,48 @@ class Emitter {
     return {std::vector<std::uint16_t>(ranks, width), std::vector<std::uint16_t>(ranks, width)};
   }
 
-  // `only_lane`: for all of it; nothing: as the wire asks.
-  void add(const Solution& solution, const std::vector<CargoId>& cargos,
-           std::optional<int> only_lane) {
+  void add_wire(const WireOp& wire, const Solution& solution, bool fan_out) {
     const PlanNetwork& network = solution.network;
-    std::vector<OpId> op_of_wire;
-    std::map<std::pair<std::uint32_t, Rank>, OpId> prologues;  // by chunk and who is to have it
-    for (const WireOp& wire : solution.swarm.ops) {
-      const std::uint32_t number = solution.assignment.deliveries[wire.delivery].chunk;
-      const PlanChunk& chunk = solution.assignment.chunks[number];
-      const Content& content = solution.contents[static_cast<std::size_t>(chunk.content)];
-      const CargoId cargo = cargos[static_cast<std::size_t>(chunk.content)];
-      const ChunkRange range{chunk.index, chunk.index + 1};
-      std::vector<OpId> after;
-      if (wire.after >= 0) {
-        after.push_back(op_of_wire[static_cast<std::size_t>(wire.after)]);
-      } else if (wire.via != kNobody) {
-        const auto [at, is_new] = prologues.try_emplace({number, wire.src}, OpId{});
-        if (is_new)
-          at->second = builder_.transfer(on(kPrologue), Rank(wire.via), wire.src, cargo, range);
-        after.push_back(at->second);
-      }
-      const bool crosses = network.way(wire.src, wire.dst) == PlanNetwork::crossing;
-      const OpId arrival = builder_.transfer(on(only_lane.value_or(crosses ? kTrunk : kWire)),
-                                             wire.src, wire.dst, cargo, range, after);
-      op_of_wire.push_back(arrival);
-      const int island = network.island[wire.dst.index()];
-      for (const Rank rank : *content.demanders) {
-        if (rank == wire.dst || network.island[rank.index()] != island) continue;
-        builder_.transfer(on(kFanOut), wire.dst, rank, cargo, range, {arrival});
-      }
+    const PlanDelivery& delivery = solution.assignment.deliveries[wire.delivery];
+    const PlanChunk& chunk = solution.assignment.chunks[delivery.chunk];
+    const CargoId cargo = cargos_[static_cast<std::size_t>(chunk.content)];
+    const ChunkRange range{chunk.index, chunk.index + 1};
+    std::vector<OpId> after;
+    if (wire.after >= 0) {
+      after.push_back(op_of_wire_[static_cast<std::size_t>(wire.after)]);
+    } else if (wire.via != kNobody) {
+      const auto [at, is_new] = prologues_.try_emplace({delivery.chunk, wire.src}, OpId{});
+      if (is_new)
+        at->second = builder_.transfer(on(kPrologue), Rank(wire.via), wire.src, cargo, range);
+      after.push_back(at->second);
     }
+    const bool crosses = network.way(wire.src, wire.dst) == PlanNetwork::crossing;
+    const OpId arrival =
+        builder_.transfer(on(crosses ? kTrunk : kWire), wire.src, wire.dst, cargo, range, after);
+    op_of_wire_.push_back(arrival);
+    if (!fan_out || delivery.alone) return;
+    const int island = network.island[wire.dst.index()];
+    const Content& content = solution.contents[static_cast<std::size_t>(chunk.content)];
+    for (const Rank rank : *content.demanders) {
+      if (rank == wire.dst || network.island[rank.index()] != island) continue;
+      if (solution.assignment.enters_alone(chunk, rank)) continue;
+      builder_.transfer(on(kFanOut), wire.dst, rank, cargo, range, {arrival});
+    }
+  }
+
+  void add_inside(const WireOp& op, const Inside& inside) {
+    const std::uint32_t number = inside.assignment.deliveries[op.delivery].chunk;
+    const PlanChunk& chunk = inside.assignment.chunks[number];
+    const std::int64_t brought_by = inside.brought_by[number];
+    std::vector<OpId> after;
+    if (op.after >= 0) {
+      after.push_back(op_of_inside_[static_cast<std::size_t>(op.after)]);
+    } else if (brought_by >= 0) {
+      after.push_back(op_of_wire_[static_cast<std::size_t>(brought_by)]);
+    }
+    op_of_inside_.push_back(builder_.transfer(on(kInside), op.src, op.dst,
+                                              cargos_[static_cast<std::size_t>(chunk.content)],
+                                              {chunk.index, chunk.index + 1}, after));
   }
 
   // Software before the transfers, as every strategy has it.
@@ -121,6 +135,9 @@ class Emitter {
   const Refit& refit_;
   const bool one_lane_;
   ScheduleBuilder builder_;
+  std::vector<CargoId> cargos_;                               // by content
+  std::vector<OpId> op_of_wire_, op_of_inside_;               // by op of the swarms
+  std::map<std::pair<std::uint32_t, Rank>, OpId> prologues_;  // by chunk and who is to have it
 };
 
 // Lanes without ops would only cost communicators.
@@ -142,11 +159,11 @@ void drop_unused_lanes(Schedule& schedule) {
 }  // namespace
 
 Schedule emit(const Refit& refit, std::vector<Parcel> parcels, const Solution& wires,
-              const Inside& inside, const Solution& nvlink, const EmitOptions& options) {
+              const Inside& inside, const EmitOptions& options) {
   for (const Content& content : wires.contents) {
     for (const ParcelId id : content.parcels) parcels[id.index()].chunks = content.chunks;
   }
-  Schedule schedule = Emitter(refit, std::move(parcels), options).run(wires, inside, nvlink);
+  Schedule schedule = Emitter(refit, std::move(parcels), options).run(wires, inside);
   drop_unused_lanes(schedule);
   return schedule;
 }

@@ -17,6 +17,6 @@ struct EmitOptions {
 // The schedule of what was chosen: transfers in the order in which they start, on lanes with
 // windows, between the software before and after that every strategy has.
 Schedule emit(const Refit& refit, std::vector<Parcel> parcels, const Solution& wires,
-              const Inside& inside, const Solution& nvlink, const EmitOptions& options);
+              const Inside& inside, const EmitOptions& options);
 
 }  // namespace refit

@@ -1,23 +1,25 @@
 #pragma once
 
-#include <deque>
+#include <cstdint>
 #include <vector>
 
 #include "planner/optimal/problem.h"
 
 namespace refit {
 
-// What ranks get from owners in their own island. Seen from inside, every rank is an island of its
-// own whose NIC is its NVLink port: the same problem once more, for all islands at once.
+// What ranks get from others of their own island. Seen from inside, every rank is an island of its
+// own whose NIC is its NVLink port: the same swarm once more, for all islands at once.
 struct Inside {
-  std::vector<Content> contents;        // owners and demanders of one island each; in chunks
-  std::vector<int> outer;               // by content: the content that it is a part of
-  std::deque<std::vector<Rank>> lists;  // where the contents' owners and demanders are kept
-  Problem problem;
+  PlanNetwork network;
+  Assignment assignment;
+  std::vector<std::int64_t> brought_by;  // by chunk: the wire op that brings it; -1: owned there
+  SwarmResult swarm;
+  // Chunks that come over wires are in the swarm, too, since NVLink is nearly full. Where it is
+  // not, whom they come in at hands them to the island's others at once.
+  bool hands_on = false;
 };
 
-// `contents` are in chunks; `network` knows the islands of the cluster.
-Inside inside_problem(const std::vector<Content>& contents, const PlanNetwork& network,
-                      const Cluster& cluster);
+// `bound_s`: what the whole is meant to take.
+Inside solve_inside(const Solution& wires, double bound_s, const Setting& setting);
 
 }  // namespace refit

@@ -37,11 +37,20 @@ std::vector<PlanNetwork::Port> number_ports(const Cluster& cluster, bool out,
 }
 
 void set_slots(std::vector<PlanNetwork::Port>& ports, double slowest) {
-  for (PlanNetwork::Port& port : ports)
-    port.slots.fill(std::max(1, static_cast<int>(std::lround(port.bytes_per_s / slowest))));
+  for (PlanNetwork::Port& port : ports) port.slots.fill(places(port.bytes_per_s, slowest));
+}
+
+// NVLink, or PCIe where there is none.
+double rate_inside(const Cluster& cluster, Rank rank) {
+  const auto port = cluster.nvlink_out(rank) ? cluster.nvlink_out(rank) : cluster.pcie_out(rank);
+  return rate(cluster, port ? *port : cluster.nic_out(rank));
 }
 
 }  // namespace
+
+int places(double bytes_per_s, double slowest_bytes_per_s) {
+  return std::max(1, static_cast<int>(std::lround(bytes_per_s / slowest_bytes_per_s)));
+}
 
 PlanNetwork plan_network(const Cluster& cluster, const DomainClasses& view) {
   PlanNetwork network;
@@ -60,6 +69,7 @@ PlanNetwork plan_network(const Cluster& cluster, const DomainClasses& view) {
     network.island_ranks[static_cast<std::size_t>(view.of_rank[static_cast<std::size_t>(r)])]
         .push_back(Rank(r));
     network.rail.push_back(cluster.rail(Rank(r)));
+    network.nvlink_bytes_per_s.push_back(rate_inside(cluster, Rank(r)));
     network.pod.push_back(
         view.pod[static_cast<std::size_t>(view.of_rank[static_cast<std::size_t>(r)])]);
   }

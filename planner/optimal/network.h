@@ -25,7 +25,8 @@ struct PlanNetwork {
   std::vector<int> send_port, receive_port;  // by rank
   std::vector<int> island;                   // by rank
   std::vector<std::vector<Rank>> island_ranks;
-  std::vector<int> rail;  // by rank
+  std::vector<int> rail;                   // by rank
+  std::vector<double> nvlink_bytes_per_s;  // by rank: its way to others of its island
 
   // Out of and into each pod; they have no slots. Empty if no trunk limits anything.
   std::vector<Port> trunks_out, trunks_in;
@@ -37,6 +38,9 @@ struct PlanNetwork {
   }
   int ranks() const { return static_cast<int>(send_port.size()); }
 };
+
+// How many transfers at the slowest port's rate fill one of this rate.
+int places(double bytes_per_s, double slowest_bytes_per_s);
 
 // `view` is of the same cluster, whatever its classes.
 PlanNetwork plan_network(const Cluster& cluster, const DomainClasses& view);

@@ -12,6 +12,7 @@
 #include "planner/optimal/emit.h"
 #include "planner/optimal/inside.h"
 #include "planner/optimal/problem.h"
+#include "planner/optimal/settings.h"
 #include "sim/predict.h"
 
 namespace refit {
@@ -19,52 +20,8 @@ namespace {
 
 constexpr std::int64_t kLeastChunkBytes = 256 << 10;
 constexpr double kGoodEnough = 1.005;
-constexpr std::size_t kManyDeliveries = 400'000;  // above: one setting, and a cheaper search
-constexpr std::size_t kVeryMany = 4'000'000;      // above: fewer owners are asked
-
-SwarmOptions cheap_search(bool frugal) {
-  SwarmOptions cheap;
-  cheap.frugal = frugal;
-  cheap.augment = false;
-  cheap.look = 6;
-  cheap.scan = 16;
-  cheap.wakes = 4;
-  cheap.offers = 6;
-  return cheap;
-}
-
-std::vector<Setting> settings(std::size_t deliveries, bool trunks, const PlanLimits& limits) {
-  std::vector<Setting> settings;
-  if (deliveries > kManyDeliveries) {
-    settings = {{0.01, cheap_search(true), deliveries > kVeryMany ? 2 : 4}};
-  } else {
-    // The quickest first: it is often good enough.
-    settings = {{0.003, cheap_search(false)}, {0.001, cheap_search(false)}, {0.003, {}},
-                {0.003, cheap_search(true)},  {0.001, cheap_search(true)},  {0.001, {}}};
-    settings.push_back({0.003, {}});
-    settings.back().swarm.steal = false;
-    if (trunks) {
-      settings.push_back({0.003, {}});
-      settings.back().swarm.trunk_budgets = false;
-      settings.push_back({0.003, cheap_search(false)});
-      settings.back().shared_sends = false;
-      settings.push_back({0.003, {}});
-      settings.back().shared_sends = false;
-    }
-  }
-  if (!limits.any()) return settings;
-  // Fewer ops and less memory: larger chunks, and no NIC that works for a neighbour.
-  const SwarmOptions search = settings.front().swarm;
-  for (const double share : {0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 1e3}) {
-    settings.push_back({share, search, 4, true});
-    settings.push_back({share, search, 4, false});
-  }
-  for (Setting& setting : settings) {
-    setting.swarm.peers = limits.peers.value_or(0);
-    setting.swarm.steal = setting.swarm.steal && setting.proxies;
-  }
-  return settings;
-}
+constexpr double kWorthMore = 1.02;         // above: more settings are tried
+constexpr std::size_t kMostWork = 400'000;  // transfers, times how many of them are at a time
 
 class Planner {
  public:
@@ -78,37 +35,51 @@ class Planner {
 
   // The best of a few settings, by simulation where that is cheap beside planning.
   Schedule best() {
-    std::optional<Schedule> best;
-    double best_s = std::numeric_limits<double>::infinity();
-    std::optional<PlanNeeds> nearest;  // of the plans that exceed a limit
     const std::size_t count = deliveries(0.003);
-    const bool large = count > kManyDeliveries;
-    for (const Setting& setting : settings(count, wires_.network.has_trunks(), limits_)) {
+    const bool trunks = wires_.network.has_trunks();
+    const std::vector<Setting> usual = usual_settings(count, trunks, limits_);
+    const bool one = usual.size() == 1;
+    for (const Setting& setting : usual) {
       Schedule schedule = make(setting);
-      if (large && !limits_.any()) return schedule;
-      const Prediction prediction = predict(schedule, cluster_);
-      if (limits_.any()) {
-        const PlanNeeds needs = plan_needs(schedule, refit_, cluster_, prediction.timeline);
-        if (!exceeded(limits_, needs).empty()) {
-          if (!nearest || excess(limits_, needs) < excess(limits_, *nearest)) nearest = needs;
-          continue;
-        }
-      }
-      if (prediction.makespan_s < best_s) {
-        best_s = prediction.makespan_s;
-        best = std::move(schedule);
-      }
-      if (best_s <= wires_.bound.seconds * kGoodEnough) break;
+      if (one) return schedule;
+      judge(std::move(schedule));
+      if (is_within(kGoodEnough)) break;
     }
-    if (!best) {
+    std::size_t work = 0;
+    if (!limits_.any()) {
+      for (const Setting& setting : more_settings(trunks)) {
+        const int at_a_time = std::max(setting.places.inside, setting.places.crossing);
+        work += deliveries(setting.chunk_share) * static_cast<std::size_t>(at_a_time);
+        if (is_within(kWorthMore) || work > kMostWork) break;
+        judge(make(setting));
+      }
+    }
+    if (!best_) {
       throw Error(ErrorCode::bad_input,
                   fmt::format("optimal: no plan keeps the limits; the nearest takes {}",
-                              fmt::join(exceeded(limits_, *nearest), ", ")));
+                              fmt::join(exceeded(limits_, *nearest_), ", ")));
     }
-    return std::move(*best);
+    return std::move(*best_);
   }
 
  private:
+  bool is_within(double ratio) const { return best_s_ <= wires_.bound.seconds * ratio; }
+
+  // Keeps it if it is the fastest yet of those that keep the limits.
+  void judge(Schedule schedule) {
+    const Prediction prediction = predict(schedule, cluster_);
+    if (limits_.any()) {
+      const PlanNeeds needs = plan_needs(schedule, refit_, cluster_, prediction.timeline);
+      if (!exceeded(limits_, needs).empty()) {
+        if (!nearest_ || excess(limits_, needs) < excess(limits_, *nearest_)) nearest_ = needs;
+        return;
+      }
+    }
+    if (prediction.makespan_s >= best_s_) return;
+    best_s_ = prediction.makespan_s;
+    best_ = std::move(schedule);
+  }
+
   std::int64_t chunk_bytes(double share) const {
     double slowest = std::numeric_limits<double>::infinity();
     for (const PlanNetwork::Port& port : wires_.network.receive_ports)
@@ -131,13 +102,11 @@ class Planner {
   Schedule make(const Setting& setting) const {
     std::vector<Content> contents = contents_;
     set_chunks(refit_, parcels_, chunk_bytes(setting.chunk_share), contents);
-    const Inside inside = inside_problem(contents, wires_.network, cluster_);
-    Solution nvlink;
-    if (!inside.contents.empty()) nvlink = solve(inside.problem, inside.contents, setting);
     const Solution wires = solve(wires_, std::move(contents), setting);
+    const Inside inside = solve_inside(wires, wires_.bound.seconds, setting);
     EmitOptions options{limits_.communicators.value_or(2) == 1, limits_.caps(),
                         limits_.ctas.value_or(0)};
-    return emit(refit_, parcels_, wires, inside, nvlink, options);
+    return emit(refit_, parcels_, wires, inside, options);
   }
 
   const Refit& refit_;
@@ -146,6 +115,9 @@ class Planner {
   std::vector<Parcel> parcels_;
   std::vector<Content> contents_;  // not in chunks yet
   Problem wires_;
+  std::optional<Schedule> best_;
+  double best_s_ = std::numeric_limits<double>::infinity();
+  std::optional<PlanNeeds> nearest_;  // of the plans that exceed a limit
 };
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "planner/optimal/share_trunks.h"
-
 namespace refit {
 
 Problem make_problem(const std::vector<Parcel>& parcels, const std::vector<Content>& contents,
@@ -24,9 +22,14 @@ Solution solve(const Problem& problem, std::vector<Content> contents, const Sett
   solution.assignment = assign({solution.contents, problem.class_of_content, problem.view,
                                 problem.bound, setting.holders, setting.proxies},
                                problem.network);
-  if (problem.network.has_trunks())
-    share_trunks(solution.contents, solution.assignment, seconds, setting.shared_sends,
-                 solution.network);
+  if (problem.network.has_trunks()) {
+    share_trunks(solution.contents, solution.assignment, seconds, setting.places, solution.network);
+  } else {
+    for (auto* ports : {&solution.network.send_ports, &solution.network.receive_ports}) {
+      for (PlanNetwork::Port& port : *ports)
+        port.slots[PlanNetwork::inside] *= setting.places.inside;
+    }
+  }
   solution.swarm =
       run_swarm(solution.contents, solution.assignment, solution.network, seconds, setting.swarm);
   return solution;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "planner/optimal/assignment.h"
+#include "planner/optimal/share_trunks.h"
 #include "planner/optimal/swarm.h"
 
 namespace refit {
@@ -11,12 +12,12 @@ namespace refit {
 struct Setting {
   double chunk_share = 0;  // of what the slowest NIC carries in the bound's time
   SwarmOptions swarm;
-  int holders = 4;           // owners of a chunk that may send it
-  bool proxies = true;       // NICs may work for neighbours, which takes memory and a lane
-  bool shared_sends = true;  // as many sends over a trunk at a time as their share of it asks for
+  int holders = 4;      // owners of a chunk that may send it
+  bool proxies = true;  // NICs may work for neighbours, which takes memory and a lane
+  TrunkPlaces places;   // without trunks, of all transfers as many as inside pods
 };
 
-// A level of the network: the wires between islands, or the NVLink inside them (inside.h).
+// The wires between islands.
 struct Problem {
   DomainClasses view;
   PlanNetwork network;

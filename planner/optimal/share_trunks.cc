@@ -12,7 +12,7 @@ namespace refit {
 namespace {
 
 constexpr double kMostRatio = 4;
-constexpr int kMostSlots = 8;
+constexpr int kMostSlots = 32;
 
 double slowest_nic(const PlanNetwork& network) {
   double slowest = std::numeric_limits<double>::infinity();
@@ -28,7 +28,8 @@ int slots_for(double parts) {
 
 // A port's share of its pod's trunk may be far less than its rate: more places would only let it
 // hold up more receivers.
-void set_send_slots(const Assignment& assignment, double seconds, PlanNetwork& network) {
+void set_send_slots(const Assignment& assignment, double seconds, const TrunkPlaces& places,
+                    PlanNetwork& network) {
   std::vector<double> nics(network.trunks_out.size(), 0);
   std::vector<int> pod_of_port(network.send_ports.size(), -1);
   for (std::size_t r = 0; r < network.pod.size(); ++r)
@@ -44,15 +45,15 @@ void set_send_slots(const Assignment& assignment, double seconds, PlanNetwork& n
     PlanNetwork::Port& port = network.send_ports[p];
     const double fair = std::min(1.0, network.trunks_out[pod].bytes_per_s / nics[pod]);
     const double meant = assignment.sent_s[p] / seconds;
-    port.slots[PlanNetwork::crossing] =
-        slots_for(port.bytes_per_s * std::max(fair, meant) / slowest);
+    port.slots[PlanNetwork::crossing] = slots_for(
+        places.crossing * port.bytes_per_s * std::max(places.equal_part * fair, meant) / slowest);
   }
 }
 
 // Places in proportion to the bytes that will come each way, so that sharing alone lets all ports
 // of a pod end together.
 void set_receive_slots(const std::vector<Content>& contents, const Assignment& assignment,
-                       double seconds, PlanNetwork& network) {
+                       double seconds, const TrunkPlaces& places, PlanNetwork& network) {
   // Of a chunk's entries into islands of a pod that does not own it, one crosses the trunk.
   std::vector<std::array<double, PlanNetwork::ways>> bytes(network.receive_ports.size(), {0, 0});
   std::vector<int> pod_of_port(network.receive_ports.size(), kNobody);
@@ -82,6 +83,7 @@ void set_receive_slots(const std::vector<Content>& contents, const Assignment& a
   for (std::size_t p = 0; p < bytes.size(); ++p) {
     if (pod_of_port[p] != kNobody) ports_of_pod[pod_of_port[p]].push_back(p);
   }
+  const std::array<int, PlanNetwork::ways> times{places.inside, places.crossing};
   for (const auto& [pod, ports] : ports_of_pod) {
     double most = 0, least = std::numeric_limits<double>::infinity();
     for (const std::size_t p : ports) most = std::max({most, bytes[p][0], bytes[p][1]});
@@ -94,7 +96,7 @@ void set_receive_slots(const std::vector<Content>& contents, const Assignment& a
     const double unit = std::min(least, slowest_nic(network) * seconds);
     for (const std::size_t p : ports) {
       for (std::size_t way = 0; way < PlanNetwork::ways; ++way) {
-        network.receive_ports[p].slots[way] = slots_for(bytes[p][way] / unit);
+        network.receive_ports[p].slots[way] = slots_for(times[way] * bytes[p][way] / unit);
       }
     }
   }
@@ -103,9 +105,13 @@ void set_receive_slots(const std::vector<Content>& contents, const Assignment& a
 }  // namespace
 
 void share_trunks(const std::vector<Content>& contents, const Assignment& assignment,
-                  double seconds, bool sends, PlanNetwork& network) {
-  set_receive_slots(contents, assignment, seconds, network);
-  if (sends) set_send_slots(assignment, seconds, network);
+                  double seconds, const TrunkPlaces& places, PlanNetwork& network) {
+  set_receive_slots(contents, assignment, seconds, places, network);
+  for (PlanNetwork::Port& port : network.send_ports) {
+    port.slots[PlanNetwork::inside] *= places.inside;
+    port.slots[PlanNetwork::crossing] *= places.crossing;
+  }
+  if (places.shared_sends) set_send_slots(assignment, seconds, places, network);
 }
 
 }  // namespace refit

@@ -25,6 +25,7 @@ struct WireOp {
   std::uint32_t delivery = 0;
   std::int64_t after = -1;     // the wire op that brought the chunk to `src`; -1: had at the start
   std::int32_t via = kNobody;  // an owner in the island that hands it to `src` by NVLink first
+  double start_s = 0, end_s = 0;
 };
 
 struct SwarmResult {
@@ -34,8 +35,10 @@ struct SwarmResult {
 };
 
 // Chooses sender and time of every delivery as ports fall free: bytes that nobody has yet go first,
-// to the receiver that has most left to get. Deterministic.
+// to the receiver that has most left to get. Deterministic. `ready_s`: by chunk, when its holders
+// have it; empty: all from the start.
 SwarmResult run_swarm(const std::vector<Content>& contents, Assignment& assignment,
-                      const PlanNetwork& network, double bound_s, const SwarmOptions& options = {});
+                      const PlanNetwork& network, double bound_s, const SwarmOptions& options = {},
+                      const std::vector<double>& ready_s = {});
 
 }  // namespace refit

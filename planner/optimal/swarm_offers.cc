@@ -42,33 +42,46 @@ void Sender::forget(OfferBundle& bundle, std::size_t z) {
   --offered;
 }
 
-SwarmOffers::SwarmOffers(const Assignment& plan, const SwarmPorts& ports, int ranks)
+SwarmOffers::SwarmOffers(const Assignment& plan, const SwarmPorts& ports, int ranks,
+                         const std::vector<double>& ready_s)
     : plan_(plan), ports_(ports), senders_(at(ranks)) {
   std::size_t receive_ports = 0;
   for (int r = 0; r < ranks; ++r)
     receive_ports = std::max(receive_ports, ports.receive_port(r) + 1);
   offered_to_.resize(receive_ports);
   next_woken_.assign(receive_ports, 0);
-  add_fresh_chunks();
+  add_fresh_chunks(ready_s);
   wake_all();
 }
 
-void SwarmOffers::add_fresh_chunks() {
+void SwarmOffers::add_fresh_chunks(const std::vector<double>& ready_s) {
   const std::vector<std::uint32_t> order = chunks_in_turn(plan_);
   // Those who are meant to send a chunk have it in their lists before others do.
   bool more = true;
   for (std::size_t k = 0; more; ++k) {
     more = false;
     for (const std::uint32_t i : order) {
-      const PlanChunk& chunk = plan_.chunks[i];
-      const auto holders = plan_.holders_of(chunk);
-      if (k >= holders.size()) continue;
+      if (!ready_s.empty() && ready_s[i] > 0) continue;
+      if (k >= plan_.holders_of(plan_.chunks[i]).size()) continue;
       more = true;
-      const int holder = holders[k];
-      of(holder).fresh.push_back(i);
-      if (k == 0) of(holder).first_copies_s += chunk.bytes / ports_.out(holder).bytes_per_s;
-      for (std::uint32_t d = chunk.first; d < chunk.end; ++d) add(holder, {d, -1});
+      add_fresh(i, k);
     }
+  }
+}
+
+void SwarmOffers::add_fresh(std::uint32_t number, std::size_t k) {
+  const PlanChunk& chunk = plan_.chunks[number];
+  const int holder = plan_.holders_of(chunk)[k];
+  of(holder).fresh.push_back(number);
+  if (k == 0) of(holder).first_copies_s += chunk.bytes / ports_.out(holder).bytes_per_s;
+  for (std::uint32_t d = chunk.first; d < chunk.end; ++d) add(holder, {d, -1});
+}
+
+void SwarmOffers::add_fresh(std::uint32_t chunk) {
+  const auto holders = plan_.holders_of(plan_.chunks[chunk]);
+  for (std::size_t k = 0; k < holders.size(); ++k) {
+    add_fresh(chunk, k);
+    wake(holders[k]);
   }
 }
 

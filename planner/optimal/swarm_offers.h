@@ -41,12 +41,16 @@ struct Sender {
 // they are come across, not before.
 class SwarmOffers {
  public:
-  SwarmOffers(const Assignment& plan, const SwarmPorts& ports, int ranks);
+  // `ready_s`: by chunk, when its holders have it; empty: all from the start.
+  SwarmOffers(const Assignment& plan, const SwarmPorts& ports, int ranks,
+              const std::vector<double>& ready_s);
 
   Sender& of(int rank) { return senders_[static_cast<std::size_t>(rank)]; }
   int ranks() const { return static_cast<int>(senders_.size()); }
 
   void add(int rank, Offer offer);
+  // A chunk has come to its holders.
+  void add_fresh(std::uint32_t chunk);
 
   void wake(int rank);
   void wake_all();
@@ -57,7 +61,8 @@ class SwarmOffers {
   std::vector<int> take_awake();
 
  private:
-  void add_fresh_chunks();
+  void add_fresh_chunks(const std::vector<double>& ready_s);
+  void add_fresh(std::uint32_t chunk, std::size_t holder);
 
   const Assignment& plan_;
   const SwarmPorts& ports_;

@@ -134,6 +134,59 @@ TEST_CASE("optimal: random clusters and layouts are near their bound, and proved
   CHECK(seen == 12);
 }
 
+TEST_CASE("optimal: a rank whose NVLink is full takes the rest in at its own NIC",
+          "[planner][optimal]") {
+  // Rank 0 and rank 2 own 450 + 50 MB, of which rank 2's neighbour 3 lacks all. By NVLink alone at
+  // 450 GB/s that is 10/9 ms; with 50 MB over its idle NIC at 50 GB/s all of it is 1 ms.
+  Refit refit;
+  refit.ranks = 4;
+  refit.stages = 1;
+  refit.sources = {Rank(0), Rank(2)};
+  refit.destinations = {Rank(3)};
+  const std::vector<std::int64_t> shape{5000, 100'000};
+  TensorClass tensor{"w",
+                     Dtype::u8,
+                     Role::unspecified,
+                     false,
+                     0,
+                     {0},
+                     Layout(shape, Mesh(Rank(0), {{"copy", 2, 2}}), {replicate()}),
+                     Layout(shape, Mesh(Rank(3), {{"one", 1, 1}}), {replicate()}),
+                     1,
+                     ""};
+  refit.classes.push_back(std::move(tensor));
+  const Cluster cluster = cluster_of_domains({2, 2});
+  const Schedule schedule = plan(refit, cluster, named_policy("optimal"));
+  REQUIRE(verify(schedule, refit).empty());
+  CHECK(flow_bound(find_parcels(refit), cluster).seconds == Approx(1e-3));
+  CHECK(predict(schedule, cluster).makespan_s <= 1.02e-3);
+  const auto by_nic = network_in(schedule, cluster, 3, 1).front();
+  CHECK(static_cast<double>(by_nic) == Approx(50e6).epsilon(0.02));
+}
+
+TEST_CASE("optimal: where NVLink is what is full, it is planned like wires", "[planner][optimal]") {
+  // 8 ranks of one domain want all of 40 ranks' content: each lacks 16.6 GB, which its NIC at 100
+  // and its NVLink at 450 GB/s bring in 30 ms. Handing chunks on as they come, unplanned, takes
+  // 1.07 times as long at least: every NIC brings an eighth, the other seven come by NVLink.
+  const RandomRefit random = random_refit(2214);
+  const double bound_s = flow_bound(find_parcels(random.refit), random.cluster).seconds;
+  CHECK(bound_s == Approx(0.03015).epsilon(1e-3));
+  const Schedule schedule = plan(random.refit, random.cluster, named_policy("optimal"));
+  REQUIRE(verify(schedule, random.refit).empty());
+  CHECK(predict(schedule, random.cluster).makespan_s <= 1.05 * bound_s);
+}
+
+TEST_CASE("optimal: an owner behind the receiver's trunk sends what the trunk has no room for",
+          "[planner][optimal]") {
+  // 25 of 32 owners are outside the receivers' pod, whose trunk carries a quarter. Filled with
+  // whatever comes, it would leave too much to one of the seven inside: 1.43 times the bound.
+  const RandomRefit random = random_refit(3089);
+  const Schedule schedule = plan(random.refit, random.cluster, named_policy("optimal"));
+  REQUIRE(verify(schedule, random.refit).empty());
+  const double bound_s = flow_bound(find_parcels(random.refit), random.cluster).seconds;
+  CHECK(predict(schedule, random.cluster).makespan_s <= 1.05 * bound_s);
+}
+
 TEST_CASE("optimal: the same refit is planned the same", "[planner][optimal]") {
   const RandomRefit random = random_refit(8);
   CHECK(plan(random.refit, random.cluster, named_policy("optimal")) ==
