@@ -131,7 +131,15 @@ class Assigner {
     for (const int where : needers)
       add_delivery(choose_entry(demanders_in_.at(where), sender, chunk.bytes), chunk.bytes, false);
     if (any_own_ && alone.empty()) alone = who_takes_alone(chunk.content, chunk.bytes);
-    for (const Rank rank : alone) add_delivery(rank, chunk.bytes, true);
+    const std::size_t entries = result_.deliveries.size();
+    for (const Rank rank : alone) {
+      // Far behind its share, the island's entry would be told twice.
+      const auto begin = result_.deliveries.begin() + chunk.first;
+      const auto end = result_.deliveries.begin() + static_cast<std::ptrdiff_t>(entries);
+      const bool enters =
+          std::any_of(begin, end, [&](const PlanDelivery& d) { return d.entry == rank.value; });
+      if (!enters) add_delivery(rank, chunk.bytes, true);
+    }
     chunk.end = static_cast<std::uint32_t>(result_.deliveries.size());
     result_.chunks.push_back(chunk);
   }
@@ -150,8 +158,8 @@ class Assigner {
     std::vector<Rank> ranks;
     for (const auto& [where, demanders] : demanders_in_) {
       const bool possible = !owners_outside(c, where).empty();
-      for (const Rank r : demanders) own_lead_[r.index()] -= own_share_[r.index()] * bytes;
       if (!possible) continue;
+      for (const Rank r : demanders) own_lead_[r.index()] -= own_share_[r.index()] * bytes;
       // One that hands it on; others only if they are far behind.
       const Rank first = least(demanders, [&](Rank r) { return own_lead_[r.index()]; });
       for (const Rank r : demanders) {
@@ -256,7 +264,7 @@ class Assigner {
   const AssignmentInput& input_;
   const PlanNetwork& network_;
   double limit_s_;
-  std::vector<double> own_share_;  // by rank: of what it lacks, for its own NIC
+  std::vector<double> own_share_;  // by rank: of what it gets from outside, for its own NIC
   std::vector<double> own_lead_;   // by rank: bytes that its NIC takes in beyond that share
   bool any_own_ = false;           // whether any rank has a share
   Assignment result_;

@@ -11,12 +11,26 @@ constexpr double kTrunkRoom = 0.9;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-std::vector<double> lacking_bytes(const std::vector<Content>& contents, int ranks) {
-  std::vector<double> lacks(at(ranks), 0);
+// Bytes that each rank lacks, and of these what somebody outside its island owns.
+struct Lacks {
+  std::vector<double> all, from_outside;  // by rank
+};
+
+Lacks lacking_bytes(const std::vector<Content>& contents, const PlanNetwork& network) {
+  Lacks lacks;
+  lacks.all.assign(at(network.ranks()), 0);
+  lacks.from_outside = lacks.all;
   for (const Content& content : contents) {
+    const std::vector<Rank>& owners = *content.owners;
+    const auto bytes = static_cast<double>(content.bytes);
+    const int first = network.island[owners.front().index()];
+    const bool one_island = std::all_of(owners.begin(), owners.end(), [&](Rank owner) {
+      return network.island[owner.index()] == first;
+    });
     for (const Rank r : *content.demanders) {
-      if (!std::binary_search(content.owners->begin(), content.owners->end(), r))
-        lacks[r.index()] += static_cast<double>(content.bytes);
+      if (std::binary_search(owners.begin(), owners.end(), r)) continue;
+      lacks.all[r.index()] += bytes;
+      if (!one_island || network.island[r.index()] != first) lacks.from_outside[r.index()] += bytes;
     }
   }
   return lacks;
@@ -52,11 +66,11 @@ std::vector<double> room_on_trunks(const DomainClasses& view, const PlanNetwork&
 
 std::vector<double> own_nic_shares(const AssignmentInput& input, const PlanNetwork& network) {
   const double seconds = input.bound.seconds;
-  const std::vector<double> lacks = lacking_bytes(input.contents, network.ranks());
-  std::vector<double> own(lacks.size(), 0);  // bytes
+  const Lacks lacks = lacking_bytes(input.contents, network);
+  std::vector<double> own(lacks.all.size(), 0);  // bytes
   bool any = false;
-  for (std::size_t r = 0; r < lacks.size(); ++r) {
-    own[r] = std::max(0.0, lacks[r] - network.nvlink_bytes_per_s[r] * seconds);
+  for (std::size_t r = 0; r < own.size(); ++r) {
+    own[r] = std::max(0.0, lacks.all[r] - network.nvlink_bytes_per_s[r] * seconds);
     any = any || own[r] > 0;
   }
   if (!any) return own;
@@ -76,7 +90,8 @@ std::vector<double> own_nic_shares(const AssignmentInput& input, const PlanNetwo
     }
   }
   for (std::size_t r = 0; r < own.size(); ++r) {
-    if (own[r] > 0) own[r] /= lacks[r];
+    const double outside = lacks.from_outside[r];
+    own[r] = outside > 0 ? std::min(1.0, own[r] / outside) : 0;
   }
   return own;
 }
