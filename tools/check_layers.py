@@ -31,7 +31,8 @@ LAYERS = {
 # Folders that may include every module, its detail/ and every foreign library.
 FREE = ["tests", "bench"]
 
-# foreign header, by prefix: where it may stand (a file, or a folder with a closing slash)
+# foreign header, by prefix: where it may stand (a file, a folder with a closing slash, or files whose
+# names begin so, up to an underscore)
 FOREIGN = {
     "yaml-cpp/": ["base/yaml.cc"],
     "simgrid/": ["sim/detail/"],
@@ -41,6 +42,7 @@ FOREIGN = {
     "cgraph.h": ["report/dot.cc"],
     "xxhash.h": ["schedule/plan_hash.cc"],
     "nlohmann/": ["models/import/", "schedule/schedule_json.cc", "schedule/schedule_json_read.cc",
+                  "schedule/detail/schedule_json_",
                   "report/json.cc", "report/json_number.h", "report/memory_json.cc", "report/memory_json.h",
                   "report/measurement_json.cc",
                   "report/measurement_json_read.cc", "cli/"],
@@ -58,7 +60,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 def starts(path, prefixes):
-    return any(path == p or (p.endswith("/") and path.startswith(p)) for p in prefixes)
+    return any(path == p or (p[-1] in "/_" and path.startswith(p)) for p in prefixes)
 
 
 def foreign_complaint(path, header):
