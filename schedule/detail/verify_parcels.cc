@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
+#include "schedule/detail/shards.h"
+
 namespace refit::detail {
 namespace {
 
@@ -17,51 +20,13 @@ struct Held {
   std::size_t parcel_id;
 };
 
-// Distinct shards of one side of a class, each with the ranks that hold it.
-struct Shard {
-  std::vector<IntervalSet> sides;
-  std::vector<Rank> ranks;  // ascending
-};
-
-std::vector<Shard> distinct_shards(const Layout& layout) {
-  // Ranks that differ only in axes that cut nothing hold the same shard.
-  std::vector<DimPieces> pieces;
-  for (int d = 0; d < static_cast<int>(layout.shape().size()); ++d)
-    pieces.push_back(layout.dim_pieces(d));
-  std::map<std::vector<int>, std::size_t> shard_at;
-  std::vector<Shard> shards;
-  for (int i = 0; i < layout.mesh().size(); ++i) {
-    const std::vector<int> coordinate = layout.mesh().coordinate_of(i);
-    std::vector<int> key;
-    for (const DimPieces& dim : pieces) {
-      int at = 0;
-      for (const int axis : dim.axes) {
-        const auto a = static_cast<std::size_t>(axis);
-        at = at * layout.mesh().axes()[a].size + coordinate[a];
-      }
-      key.push_back(at);
-    }
-    const auto [at, is_new] = shard_at.try_emplace(key, shards.size());
-    if (is_new) {
-      Shard shard;
-      for (std::size_t d = 0; d < pieces.size(); ++d) {
-        shard.sides.push_back(pieces[d].pieces[static_cast<std::size_t>(key[d])]);
-      }
-      shards.push_back(std::move(shard));
-    }
-    shards[at->second].ranks.push_back(layout.mesh().rank_at(coordinate));
-  }
-  for (Shard& shard : shards) std::sort(shard.ranks.begin(), shard.ranks.end());
-  return shards;
-}
-
 enum class Overlap { none, part, whole };
 
-Overlap overlap(const Region& region, const Shard& shard) {
+Overlap overlap(const Region& region, const Shards& shards, std::size_t shard) {
   Overlap result = Overlap::whole;
   for (std::size_t d = 0; d < region.size(); ++d) {
     std::int64_t common = 0;
-    for (const Interval& rows : shard.sides[d].intervals()) {
+    for (const Interval& rows : shards.side(shard, d).intervals()) {
       common += std::max<std::int64_t>(
           0, std::min(rows.end, region[d].end) - std::max(rows.begin, region[d].begin));
     }
@@ -150,33 +115,57 @@ class ClassCheck {
 
   void check_side(const Layout& layout, std::vector<Rank> Parcel::*listed, const char* word,
                   const char* side) {
-    const std::vector<Shard> shards = distinct_shards(layout);
+    const Shards shards(layout);
+    std::vector<PieceIndex> index;
+    for (const DimPieces& dim : shards.pieces()) index.emplace_back(dim);
     std::map<std::vector<std::size_t>, std::vector<Rank>> ranks_of;
-    std::vector<std::size_t> holders;
+    std::vector<std::size_t> holders(index.size());  // by dim: which pieces
     for (const Held& h : held_) {
-      holders.clear();
-      for (std::size_t s = 0; s < shards.size(); ++s) {
-        const Overlap how = overlap(*h.region, shards[s]);
-        if (how == Overlap::whole) holders.push_back(s);
-        if (how == Overlap::part) {
-          return report(
-              fmt::format("a fragment of parcel {} lies partly inside the {} shard of rank {}",
-                          h.parcel_id, side, shards[s].ranks.front().value));
-        }
+      for (std::size_t d = 0; d < index.size(); ++d) {
+        const auto found = index[d].holders((*h.region)[d]);
+        if (!found) return report_part(h, shards, side);
+        holders[d] = *found;
       }
       auto found = ranks_of.find(holders);
-      if (found == ranks_of.end()) {
-        std::vector<Rank> ranks;
-        for (const std::size_t s : holders)
-          ranks.insert(ranks.end(), shards[s].ranks.begin(), shards[s].ranks.end());
-        std::sort(ranks.begin(), ranks.end());
-        found = ranks_of.emplace(holders, std::move(ranks)).first;
-      }
+      if (found == ranks_of.end())
+        found = ranks_of.emplace(holders, ranks_holding(holders, index, shards)).first;
       if (h.parcel->*listed != found->second) {
         return report(fmt::format("parcel {} {}", h.parcel_id,
                                   list_fault(h.parcel->*listed, found->second, word, side)));
       }
     }
+  }
+
+  // The ranks of all shards that are products of these pieces.
+  static std::vector<Rank> ranks_holding(const std::vector<std::size_t>& holders,
+                                         const std::vector<PieceIndex>& index,
+                                         const Shards& shards) {
+    std::vector<std::size_t> numbers = {0};
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      std::vector<std::size_t> longer;
+      for (const std::size_t number : numbers) {
+        for (const int piece : index[d].pieces(holders[d])) {
+          longer.push_back(number * shards.pieces()[d].pieces.size() +
+                           static_cast<std::size_t>(piece));
+        }
+      }
+      numbers = std::move(longer);
+    }
+    std::vector<Rank> ranks;
+    for (const std::size_t shard : numbers)
+      ranks.insert(ranks.end(), shards.ranks(shard).begin(), shards.ranks(shard).end());
+    std::sort(ranks.begin(), ranks.end());
+    return ranks;
+  }
+
+  void report_part(const Held& h, const Shards& shards, const char* side) {
+    for (const std::size_t shard : shards.in_mesh_order()) {
+      if (overlap(*h.region, shards, shard) != Overlap::part) continue;
+      return report(
+          fmt::format("a fragment of parcel {} lies partly inside the {} shard of rank {}",
+                      h.parcel_id, side, shards.ranks(shard).front().value));
+    }
+    REFIT_CHECK(false);  // a piece that holds a part is a side of some shard that does
   }
 
   const TensorClass& class_;
