@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -25,6 +26,8 @@ std::string read_text_file(const std::string& path, std::size_t most_bytes) {
   std::ifstream file(path, std::ios::binary);
   if (!file) fail();
   std::string text;
+  const std::uintmax_t size = std::filesystem::file_size(path, ignored);  // none of a pipe
+  if (!ignored) text.reserve(std::min<std::uintmax_t>(size, most_bytes) + 1);
   char block[1 << 16];
   while (file && text.size() <= most_bytes) {
     const std::size_t wanted = std::min(sizeof block, most_bytes + 1 - text.size());
