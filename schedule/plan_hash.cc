@@ -48,7 +48,9 @@ class Hash {
 
   void add_bits(std::uint64_t bits) {
     if (used_ == buffer_.size()) flush();
-    for (int i = 0; i < 8; ++i) buffer_[used_++] = static_cast<unsigned char>(bits >> (8 * i));
+    for (std::size_t i = 0; i < 8; ++i)
+      buffer_[used_ + i] = static_cast<unsigned char>(bits >> (8 * i));
+    used_ += 8;
   }
 
   void flush() {

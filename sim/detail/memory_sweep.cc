@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace refit::detail {
@@ -17,20 +16,20 @@ void add_shards(const Layout& layout, int element_bytes, MemoryTerm term,
 }
 
 void add_communicators(const Schedule& schedule, double bytes, std::vector<MemoryTerms>& now) {
-  std::set<std::pair<Rank, int>> used;
-  for (const Op& op : schedule.ops) {
-    if (op.kind == OpKind::transfer) {
-      used.emplace(op.src, op.lane);
-      used.emplace(op.dst, op.lane);
-    }
-  }
+  const auto lanes = static_cast<std::size_t>(std::max(1, schedule.lanes));
+  std::vector<bool> used(now.size() * lanes, false);  // [rank][lane]
+  const auto use = [&](Rank rank, const Op& op) { used[rank.index() * lanes + op.lane] = true; };
   std::set<std::pair<std::int32_t, int>> groups;
   for (const Op& op : schedule.ops) {
-    if (!is_collective(op) || !groups.emplace(op.group.value, op.lane).second) continue;
-    for (const Rank rank : schedule.groups[op.group.index()].ranks) used.emplace(rank, op.lane);
+    if (op.kind == OpKind::transfer) {
+      use(op.src, op);
+      use(op.dst, op);
+    } else if (is_collective(op) && groups.emplace(op.group.value, op.lane).second) {
+      for (const Rank rank : schedule.groups[op.group.index()].ranks) use(rank, op);
+    }
   }
-  for (const auto& [rank, lane] : used)
-    now[rank.index()][index_of(MemoryTerm::communicators)] += bytes;
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (used[i]) now[i / lanes][index_of(MemoryTerm::communicators)] += bytes;
 }
 
 }  // namespace
@@ -66,16 +65,23 @@ void MemorySweep::trace(Rank rank, std::size_t points) {
 }
 
 void MemorySweep::run() {
-  std::vector<Event> events;
+  std::vector<Event> begins, ends;
+  begins.reserve(schedule_.ops.size());
+  ends.reserve(schedule_.ops.size());
   for (std::size_t id = 0; id < schedule_.ops.size(); ++id) {
     if (!moves_bytes(schedule_.ops[id])) continue;
-    events.push_back({timeline_[id].start_s, true, id});
-    events.push_back({timeline_[id].end_s, false, id});
+    begins.push_back({timeline_[id].start_s, static_cast<std::uint32_t>(id)});
+    ends.push_back({timeline_[id].end_s, static_cast<std::uint32_t>(id)});
   }
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    return std::tuple(a.time_s, a.begins, a.op) < std::tuple(b.time_s, b.begins, b.op);
-  });
-  for (const Event& event : events) apply(event);
+  std::sort(begins.begin(), begins.end());
+  std::sort(ends.begin(), ends.end());
+  // At one moment ends come first.
+  auto begin = begins.begin();
+  for (const Event& end : ends) {
+    for (; begin != begins.end() && begin->time_s < end.time_s; ++begin) apply(*begin, true);
+    apply(end, false);
+  }
+  for (; begin != begins.end(); ++begin) apply(*begin, true);
   for (auto& [rank, trace] : traces_)
     open_parts(trace, trace.points.size() - 1, now_[rank.index()]);
 }
@@ -155,20 +161,20 @@ void MemorySweep::copy_to_host(const Op& op, double bytes) {
   }
 }
 
-void MemorySweep::apply(const Event& event) {
+void MemorySweep::apply(const Event& event, bool begins) {
   const Op& op = schedule_.ops[event.op];
   now_s_ = event.time_s;
-  const double bytes = static_cast<double>(op.bytes) * (event.begins ? 1 : -1);
+  const double bytes = static_cast<double>(op.bytes) * (begins ? 1 : -1);
   if (is_collective(op)) {
     for (const Rank rank : schedule_.groups[op.group.index()].ranks)
       change(rank, MemoryTerm::buckets, bytes);
   } else {
     copy(op.src, op, true, MemoryTerm::staging, bytes);
     copy(op.dst, op, false, MemoryTerm::staging, bytes);
-    if (event.begins && is_relay(op)) change(op.dst, MemoryTerm::relayed, bytes);
+    if (begins && is_relay(op)) change(op.dst, MemoryTerm::relayed, bytes);
   }
   if (cluster_.sites() > 1) copy_to_host(op, bytes);
-  if (event.begins) return;
+  if (begins) return;
   for (const OpId earlier : schedule_.after_of(op)) {
     const Op& brought = schedule_.ops[earlier.index()];
     if (is_relay(brought) && --uses_[earlier.index()] == 0)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -31,11 +32,12 @@ class MemorySweep {
   double makespan_s() const { return makespan_s_; }
 
  private:
-  // Something begins or ends; at one moment ends come first.
+  // An op begins or ends.
   struct Event {
     double time_s = 0;
-    bool begins = false;
-    std::size_t op = 0;
+    std::uint32_t op = 0;
+
+    friend auto operator<=>(const Event&, const Event&) = default;
   };
   struct Trace {
     std::vector<MemoryTerms> points;
@@ -44,7 +46,7 @@ class MemorySweep {
 
   void find_relays();
   bool is_relay(const Op& op) const;
-  void apply(const Event& event);
+  void apply(const Event& event, bool begins);
   void copy(Rank rank, const Op& op, bool sending, MemoryTerm term, double bytes);
   void copy_to_host(const Op& op, double bytes);
   void change(Rank rank, MemoryTerm term, double bytes);

@@ -1,5 +1,6 @@
 #include "sim/detail/task_graph.h"
 
+#include <array>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "sim/detail/collective_path.h"
+#include "sim/detail/key_numbers.h"
 #include "sim/detail/lane_order.h"
 #include "sim/detail/op_cost.h"
 #include "topology/route.h"
@@ -39,15 +41,18 @@ class PathTable {
 
   PathId of_pair(Rank src, Rank dst) {
     if (src == dst) return 0;  // a device copy
-    const auto pair = (static_cast<std::uint64_t>(src.index()) << 32) | dst.index();
-    const auto [found, first] = of_pair_.try_emplace(pair, next());
-    if (first) {
+    const auto block = (static_cast<std::uint64_t>(src.index()) << 32) | (dst.index() / kBlock);
+    const std::uint32_t number = blocks_.of(mixed(block));
+    if (number == of_block_.size()) of_block_.emplace_back();
+    PathId& path = of_block_[number][dst.index() % kBlock];
+    if (path == 0) {
+      path = next();
       const Route way = route(cluster_, src, dst);
-      std::vector<PathLink> links;
-      for (const LinkId link : way.links) links.push_back({link, 1});
-      add(links, way.latency_s);
+      links_.clear();
+      for (const LinkId link : way.links) links_.push_back({link, 1});
+      add(links_, way.latency_s);
     }
-    return found->second;
+    return path;
   }
 
   void add(const std::vector<PathLink>& links, double latency_s) {
@@ -59,8 +64,13 @@ class PathTable {
   TaskGraph& graph_;
   CollectivePaths collectives_;
   std::vector<double> latency_s_;
-  std::unordered_map<std::uint64_t, PathId> of_pair_;
+  // Paths from one source to neighbouring destinations stand together, since plans often go through
+  // destinations in order. 0: none yet.
+  static constexpr std::size_t kBlock = 16;
+  KeyNumbers blocks_;
+  std::vector<std::array<PathId, kBlock>> of_block_;
   std::unordered_map<const CollectivePath*, PathId> of_collective_;
+  std::vector<PathLink> links_;  // scratch of of_pair
 };
 
 void order_op(const Schedule& schedule, const Op& op, TaskId task, LaneOrder& order) {
@@ -101,6 +111,22 @@ std::vector<double> capacities(const Cluster& cluster, const NetworkModel& model
   return rates;
 }
 
+// Each op's path, delay and bytes.
+void set_work(const Schedule& schedule, const Cluster& cluster, const NetworkModel& model,
+              TaskGraph& graph) {
+  PathTable paths(schedule, cluster, graph);
+  for (const Op& op : schedule.ops) {
+    const PathId path = moves_bytes(op) ? paths.of(op) : 0;
+    double delay_s = model.latencies ? paths.latency_s(path) : 0;
+    if (op.kind == OpKind::compute) {
+      delay_s = compute_seconds(op, schedule.groups[op.group.index()].ranks.size(), model);
+    }
+    graph.path.push_back(path);
+    graph.delay_s.push_back(delay_s);
+    graph.bytes.push_back(moves_bytes(op) ? static_cast<double>(op.bytes) : 0);
+  }
+}
+
 }  // namespace
 
 TaskGraph make_task_graph(const Schedule& schedule, const Cluster& cluster,
@@ -115,20 +141,10 @@ TaskGraph make_task_graph(const Schedule& schedule, const Cluster& cluster,
   graph.ops = schedule.ops.size();
   graph.paths.capacity_bytes_per_s = capacities(cluster, model);
 
-  PathTable paths(schedule, cluster, graph);
+  set_work(schedule, cluster, model, graph);
   LaneOrder order(schedule.ranks, schedule.lanes, static_cast<TaskId>(graph.ops));
-  for (std::size_t i = 0; i < graph.ops; ++i) {
-    const Op& op = schedule.ops[i];
-    const PathId path = moves_bytes(op) ? paths.of(op) : 0;
-    double delay_s = model.latencies ? paths.latency_s(path) : 0;
-    if (op.kind == OpKind::compute) {
-      delay_s = compute_seconds(op, schedule.groups[op.group.index()].ranks.size(), model);
-    }
-    graph.path.push_back(path);
-    graph.delay_s.push_back(delay_s);
-    graph.bytes.push_back(moves_bytes(op) ? static_cast<double>(op.bytes) : 0);
-    order_op(schedule, op, static_cast<TaskId>(i), order);
-  }
+  for (std::size_t i = 0; i < graph.ops; ++i)
+    order_op(schedule, schedule.ops[i], static_cast<TaskId>(i), order);
 
   graph.path.resize(order.tasks(), 0);
   graph.delay_s.resize(order.tasks(), 0);
