@@ -22,6 +22,14 @@ TEXT
   printf '```\n\n## Ranks from 64 to 4,096 (`scaling_bench`)\n\n'
   printf 'DeepSeek-V3, half of the GPUs train (PP2 EP16), half generate (engines of TP8).\n\n```\n'
   build-bench/bin/scaling_bench
+  printf '```\n\n## From a schedule file to its prediction (`schedule_file_bench`)\n\n'
+  cat <<'TEXT'
+`refit simulate FILE --wire-only` on 4,096 ranks, transfers of 16 MiB: reading, checking, simulating, printing. Targets for
+1,048,576 transfers, cpu: conflict-free under 3 s, random under 4 s, either under 300 MB (286 MiB).
+
+TEXT
+  printf '```\n'
+  build-bench/bin/schedule_file_bench
   printf '```\n\n## Overlap of two layouts (`overlap_bench`)\n\n'
   printf 'Kimi K3 from 4,096 GPUs to 4,096 others: classes of tensors, then their joint cuts. Target: under 5 s.\n\n```\n'
   build-bench/bin/overlap_bench
