@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,7 +46,10 @@ class YamlNode {
   std::vector<std::pair<std::string, YamlNode>> entries() const;  // of a map, in file order
 
   // An unknown key is an error that names the nearest known one.
-  void allow_only(std::initializer_list<std::string_view> keys) const;
+  void allow_only(std::span<const std::string_view> keys) const;
+  void allow_only(std::initializer_list<std::string_view> keys) const {
+    allow_only(std::span(keys.begin(), keys.size()));
+  }
 
   // The value of the entry spelled like this scalar; otherwise an error that lists all spellings.
   template <class Value>

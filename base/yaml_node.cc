@@ -195,7 +195,7 @@ std::vector<std::pair<std::string, YamlNode>> YamlNode::entries() const {
   return nodes;
 }
 
-void YamlNode::allow_only(std::initializer_list<std::string_view> keys) const {
+void YamlNode::allow_only(std::span<const std::string_view> keys) const {
   if (!is_map()) fail(fmt::format("expected a map, got {}", describe(place_->here())));
   const std::vector<std::string> known(keys.begin(), keys.end());
   const YamlDocument& document = *place_->document;

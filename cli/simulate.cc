@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,8 +9,8 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "base/workers.h"
-#include "base/yaml.h"
 #include "cli/auto_strategy.h"
+#include "cli/network_models.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/strategies.h"
@@ -48,18 +47,8 @@ struct SimulateOptions {
 
 NetworkModel chosen_network_model(const Scenario& scenario, const SimulateOptions& options) {
   if (options.wire) return wire_only();
-  if (!options.network_model) return scenario.network_model;
-  const std::string& name = *options.network_model;
-  const std::vector<std::string> known = catalog_network_models();
-  if (std::find(known.begin(), known.end(), name) != known.end()) {
-    return catalog_network_model(name);
-  }
-  const bool is_path = name.find('/') != std::string::npos || name.ends_with(".yaml") ||
-                       name.ends_with(".yml") || std::filesystem::exists(name);
-  if (is_path) return read_network_model(YamlNode::parse_file(name));
-  throw Error(ErrorCode::bad_input,
-              fmt::format("--network-model: '{}' is neither a file nor one of {}", name,
-                          fmt::join(known, ", ")));
+  return options.network_model ? network_model_named(*options.network_model)
+                               : scenario.network_model;
 }
 
 PredictOptions predict_options(const Scenario& scenario, const SimulateOptions& options) {

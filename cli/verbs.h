@@ -18,6 +18,8 @@ void add_compare(CLI::App& app, Action& action);
 void add_graph(CLI::App& app, Action& action);
 void add_models(CLI::App& app, Action& action);
 void add_clusters(CLI::App& app, Action& action);
+void add_validate(CLI::App& app, Action& action);
+void add_calibrate(CLI::App& app, Action& action);
 
 // The whole command: reads the arguments, runs a verb, prints errors once, returns the exit code.
 int run_refit(int argc, const char* const* argv);

@@ -6,6 +6,24 @@
 
 namespace refit {
 
+namespace {
+
+// What trainers do with a stage before it is sent.
+void prepare(int lane, const StageWork& work, const Conduct& conduct, ScheduleBuilder& builder) {
+  const GroupId sources = builder.group(work.sources);
+  const auto step = [&](Work what, std::int64_t count, std::int64_t bytes) {
+    builder.compute({lane, builder.next_round(lane)}, what, sources, count, bytes);
+  };
+  if (conduct.stacks) step(Work::stack, work.stacked_matrices, 0);
+  if (!conduct.through_host) return;
+  // Whole tensors are exported; each trainer cuts its part of them.
+  if (conduct.exports) step(Work::export_tensors, work.exports, 0);
+  if (conduct.yields) step(Work::yield, work.checkpoint_tensors, 0);
+  step(Work::host, 1, work.bytes / static_cast<std::int64_t>(work.sources.size()));
+}
+
+}  // namespace
+
 // Every destination rank gets its parcels straight from an owner; nobody relays and nothing is
 // fanned out, so each replica costs the network a copy.
 void direct(const StrategyInput& input, ScheduleBuilder& builder) {
@@ -14,12 +32,11 @@ void direct(const StrategyInput& input, ScheduleBuilder& builder) {
   for (int stage = 0; stage < input.refit.stages; ++stage) {
     const StageWork& work = input.work[static_cast<std::size_t>(stage)];
     if (work.calls == 0) continue;
-    const int lane = network_lane(turn++ % input.options.streams);
+    const int lane = network_lane(turn++ % input.streams());
 
     const std::vector<Rank> everyone = united(work.sources, input.refit.destinations);
     convert(lane, work.sources, work.convert_before, builder);
-    builder.compute({lane, builder.next_round(lane)}, Work::stack, builder.group(work.sources),
-                    work.stacked_matrices, 0);
+    prepare(lane, work, input.conduct, builder);
     builder.compute({lane, builder.next_round(lane)}, Work::call, builder.group(everyone),
                     work.calls, 0);
 
@@ -27,9 +44,7 @@ void direct(const StrategyInput& input, ScheduleBuilder& builder) {
     for (const ParcelId id : input.parcels) {
       const Parcel& parcel = builder.parcels()[id.index()];
       if (parcel.stage != stage) continue;
-      std::vector<Rank> takers;
-      std::set_difference(parcel.demanders.begin(), parcel.demanders.end(), parcel.owners.begin(),
-                          parcel.owners.end(), std::back_inserter(takers));
+      const std::vector<Rank> takers = takers_of(parcel);
       for (std::size_t t = 0; t < takers.size(); ++t) {
         const int owner =
             balanced_owner(static_cast<int>(parcel.owners.size()), static_cast<int>(takers.size()),

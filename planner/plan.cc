@@ -1,6 +1,7 @@
 #include "planner/plan.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -14,7 +15,8 @@
 namespace refit {
 namespace {
 
-constexpr Strategy kOrder[] = {Strategy::reshard, Strategy::direct, Strategy::gather_broadcast};
+constexpr Strategy kOrder[] = {Strategy::reshard, Strategy::stripe, Strategy::direct,
+                               Strategy::owner_broadcast, Strategy::gather_broadcast};
 
 int group_of(Strategy strategy) { return static_cast<int>(strategy); }
 
@@ -29,6 +31,8 @@ void set_chunks(const PlanOptions& options, std::vector<Parcel>& parcels) {
   }
   for (Parcel& parcel : parcels) {
     if (parcel.group == group_of(Strategy::reshard)) parcel.chunks = options.chunks;
+    if (parcel.group == group_of(Strategy::stripe))
+      parcel.chunks = static_cast<int>(std::max<std::size_t>(1, takers_of(parcel).size()));
     if (parcel.group == group_of(Strategy::gather_broadcast)) {
       parcel.chunks =
           bucket_count(stage_bytes[static_cast<std::size_t>(parcel.stage)], options.bucket_bytes);
@@ -51,6 +55,44 @@ void check(const Refit& refit, const Cluster& cluster, const PlanOptions& option
   }
 }
 
+int most_trainers_of_a_node(const Refit& refit, const Cluster& cluster) {
+  std::map<NodeId, int> trainers;
+  int most = 0;
+  for (const Rank rank : refit.sources) most = std::max(most, ++trainers[cluster.node(rank)]);
+  return most;
+}
+
+// Two per stream; packed broadcasts side by side need two per stage, or one per sender.
+int lanes(const Refit& refit, const Cluster& cluster, const Conduct& conduct,
+          const PlanOptions& options) {
+  const int streams = 2 * conduct.streams.value_or(options.streams);
+  switch (conduct.senders) {
+    case Senders::stage_heads:
+      return std::max(streams, 2 * refit.stages);
+    case Senders::node:
+      return std::max(streams, 1 + most_trainers_of_a_node(refit, cluster));
+    default:
+      return streams;
+  }
+}
+
+void run(Strategy strategy, const StrategyInput& input, ScheduleBuilder& builder) {
+  switch (strategy) {
+    case Strategy::gather_broadcast:
+      return gather_broadcast(input, builder);
+    case Strategy::direct:
+      return direct(input, builder);
+    case Strategy::owner_broadcast:
+      return owner_broadcast(input, builder);
+    case Strategy::reshard:
+      return reshard(input, builder);
+    case Strategy::stripe:
+      return stripe(input, builder);
+    case Strategy::optimal:
+      break;  // plans whole refits, in plan()
+  }
+}
+
 }  // namespace
 
 Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
@@ -60,19 +102,20 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
   std::vector<Parcel> parcels =
       find_parcels(refit, [&](const TensorClass& c) { return group_of(policy.of(c)); });
   set_chunks(options, parcels);
-  ScheduleBuilder builder(refit, policy.name, std::move(parcels), 2 * options.streams);
+  ScheduleBuilder builder(refit, policy.name, std::move(parcels),
+                          lanes(refit, cluster, policy.conduct, options));
   builder.set_caps(options.limits.caps(), options.limits.ctas.value_or(0));
 
   const std::vector<Rank> everyone = united(refit.sources, refit.destinations);
   const GroupId world = builder.group(everyone);
 
   builder.begin_phase("start");
-  builder.compute({0, builder.next_round(0)}, Work::fixed, world, 1, 0);
+  if (policy.conduct.start) builder.compute({0, builder.next_round(0)}, Work::fixed, world, 1, 0);
   builder.barrier(world);
 
   // One strategy strictly after the other, as NeMo RL runs its bulk and its packed broadcast.
   for (const Strategy strategy : kOrder) {
-    StrategyInput input{refit, cluster, options, {}, {}};
+    StrategyInput input{refit, cluster, options, policy.conduct, {}, {}};
     std::vector<bool> mine;
     for (const TensorClass& c : refit.classes) mine.push_back(policy.of(c) == strategy);
     if (std::none_of(mine.begin(), mine.end(), [](bool m) { return m; })) continue;
@@ -82,12 +125,10 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
     }
     input.work = stage_work(refit, mine);
 
-    if (strategy == Strategy::gather_broadcast) {
-      gather_broadcast(input, builder);
-    } else {
-      strategy == Strategy::reshard ? reshard(input, builder) : direct(input, builder);
-      land(0, refit, mine, builder);
-    }
+    run(strategy, input, builder);
+    const bool lands = strategy == Strategy::reshard || strategy == Strategy::stripe ||
+                       strategy == Strategy::direct;
+    if (lands) land(0, refit, mine, builder, policy.conduct);
   }
   return std::move(builder).finish();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/refit.h"
+#include "planner/conduct.h"
 #include "planner/limits.h"
 #include "schedule/schedule.h"
 #include "topology/cluster.h"
@@ -18,16 +19,19 @@ enum class Strategy {
                      // ranks
   direct,            // each destination replica gets its overlaps from a source replica
   optimal,           // all owners, all NICs, relays: near the proven bound; of whole refits only
+  owner_broadcast,   // whoever owns a shard broadcasts it, whole, to all generation ranks
   reshard,           // NCCL M2N: one copy per NVLink domain, chains between domains, NVLink fan-out
+  stripe,            // each destination replica gets a stripe from an owner, and they exchange them
 };
 
 std::string_view to_string(Strategy strategy);
 
-// Which strategy a tensor takes.
+// Which strategy a tensor takes, and what the system that does it adds.
 struct Policy {
   std::string name;
   Strategy rest = Strategy::reshard;  // for roles not named
   std::map<Role, Strategy> roles;
+  Conduct conduct = {};
   // Weights of multi-token-prediction modules take `rest`, whatever their role.
   Strategy of(const TensorClass& tensor_class) const;
 };

@@ -1,7 +1,11 @@
+#include <string_view>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "planner/plan.h"
+#include "planner/systems.h"
 
 namespace refit {
 
@@ -13,8 +17,12 @@ std::string_view to_string(Strategy strategy) {
       return "direct";
     case Strategy::optimal:
       return "optimal";
+    case Strategy::owner_broadcast:
+      return "owner_broadcast";
     case Strategy::reshard:
       return "reshard";
+    case Strategy::stripe:
+      return "stripe";
   }
   return "?";
 }
@@ -26,20 +34,24 @@ Strategy Policy::of(const TensorClass& tensor_class) const {
 }
 
 Policy named_policy(std::string_view name) {
-  for (const Strategy strategy :
-       {Strategy::gather_broadcast, Strategy::direct, Strategy::reshard, Strategy::optimal}) {
-    if (name == to_string(strategy)) return {std::string(name), strategy, {}};
+  for (const Strategy strategy : {Strategy::gather_broadcast, Strategy::direct, Strategy::reshard,
+                                  Strategy::optimal, Strategy::owner_broadcast, Strategy::stripe}) {
+    if (name == to_string(strategy)) return {std::string(name), strategy, {}, {}};
   }
   if (name == "hybrid") {
     return {"hybrid",
             Strategy::gather_broadcast,
-            {{Role::routed_expert, Strategy::reshard}, {Role::dense_ffn, Strategy::reshard}}};
+            {{Role::routed_expert, Strategy::reshard}, {Role::dense_ffn, Strategy::reshard}},
+            {}};
   }
+  if (const System* system = find_system(name)) return system->policy;
+  std::vector<std::string_view> known;
+  for (const System& system : systems()) known.push_back(system.name);
   throw Error(
       ErrorCode::bad_input,
-      fmt::format("'{}' is not a strategy; use one of gather_broadcast, direct, reshard, hybrid, "
-                  "optimal",
-                  name));
+      fmt::format("'{}' is neither a strategy (gather_broadcast, direct, reshard, hybrid, optimal, "
+                  "owner_broadcast, stripe) nor a system ({})",
+                  name, fmt::join(known, ", ")));
 }
 
 }  // namespace refit

@@ -123,14 +123,16 @@ void reshard(const StrategyInput& input, ScheduleBuilder& builder) {
   for (int stage = 0; stage < input.refit.stages; ++stage) {
     const StageWork& work = input.work[static_cast<std::size_t>(stage)];
     if (work.calls == 0) continue;
-    const int stream = turn++ % input.options.streams;
+    const int stream = turn++ % input.streams();
     const int lane = network_lane(stream);
 
     const std::vector<Rank> everyone = united(work.sources, input.refit.destinations);
     const GroupId sources = builder.group(work.sources);
     convert(lane, work.sources, work.convert_before, builder);
-    builder.compute({lane, builder.next_round(lane)}, Work::stack, sources, work.stacked_matrices,
-                    0);
+    if (input.conduct.stacks) {
+      builder.compute({lane, builder.next_round(lane)}, Work::stack, sources, work.stacked_matrices,
+                      0);
+    }
     builder.compute({lane, builder.next_round(lane)}, Work::pack, sources, work.calls,
                     work.packed_bytes);
     const OpId call = builder.compute({lane, builder.next_round(lane)}, Work::call,

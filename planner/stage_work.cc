@@ -23,6 +23,14 @@ bool is_sharded(const Layout& layout) {
   return false;
 }
 
+// Parts that a tensor is cut into, replicas not counted.
+std::int64_t distinct_shards(const Layout& layout) {
+  std::int64_t shards = 1;
+  for (int d = 0; d < static_cast<int>(layout.shape().size()); ++d)
+    shards *= static_cast<std::int64_t>(layout.dim_pieces(d).pieces.size());
+  return shards;
+}
+
 // Trainers keep gate and up, and q, k and v, as one parameter each: only the first of them counts.
 bool rides_along(const TensorClass& c, const std::set<std::pair<int, std::string>>& parts) {
   const auto has = [&](const char* part) {
@@ -75,7 +83,9 @@ std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& m
     StageWork& stage = stages[static_cast<std::size_t>(c.stage)];
     const auto members = static_cast<std::int64_t>(c.members.size());
     const std::int64_t experts = local_experts(c);
+    stage.bytes += c.bytes();
     stage.calls += members;
+    stage.shard_calls += members * distinct_shards(c.source);
     stage.checkpoint_tensors += c.checkpoint_tensors;
     if (c.role == Role::routed_expert) stage.stacked_matrices += members * experts;
     if (!rides_along(c, parts)) {
@@ -112,6 +122,14 @@ std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& m
     stage.convert_after = convert_work(refit, here, EdgeSide::destination);
   }
   return stages;
+}
+
+std::int64_t checkpoint_tensors(const Refit& refit, const std::vector<bool>& mine) {
+  std::int64_t tensors = 0;
+  for (std::size_t c = 0; c < refit.classes.size(); ++c) {
+    if (mine[c]) tensors += refit.classes[c].checkpoint_tensors;
+  }
+  return tensors;
 }
 
 std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine) {

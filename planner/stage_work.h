@@ -18,7 +18,9 @@ struct ConvertWork {
 // costs of these counts are a network model's; the counts follow from the layouts alone.
 struct StageWork {
   std::vector<Rank> sources;          // ascending: ranks that hold the stage
+  std::int64_t bytes = 0;             // of the stage, once
   std::int64_t calls = 0;             // transport calls: one per tensor, experts of a layer as one
+  std::int64_t shard_calls = 0;       // the same, but one per shard of a tensor
   std::int64_t stacked_matrices = 0;  // expert matrices that one trainer regroups
   std::int64_t exports = 0;           // collectives that gather the stage's parameters one by one
   std::int64_t checkpoint_tensors = 0;  // tensors that an engine's loader takes
@@ -31,6 +33,9 @@ struct StageWork {
 std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& mine);
 
 ConvertWork convert_work(const Refit& refit, const std::vector<bool>& mine, EdgeSide side);
+
+// Tensors that an engine's loader takes of these.
+std::int64_t checkpoint_tensors(const Refit& refit, const std::vector<bool>& mine);
 
 // Bytes that these tensors leave on one destination rank: the largest.
 std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine);

@@ -18,12 +18,22 @@ void convert(int lane, const std::vector<Rank>& ranks, const ConvertWork& work,
                   work.bytes);
 }
 
-void land(int lane, const Refit& refit, const std::vector<bool>& mine, ScheduleBuilder& builder) {
+void land(int lane, const Refit& refit, const std::vector<bool>& mine, ScheduleBuilder& builder,
+          const Conduct& conduct) {
   const GroupId world = builder.group(united(refit.sources, refit.destinations));
   builder.barrier(world);
   builder.begin_phase("land");
-  builder.compute({lane, builder.next_round(lane)}, Work::land, builder.group(refit.destinations),
-                  1, landed_bytes(refit, mine));
+  const GroupId engines = builder.group(refit.destinations);
+  if (conduct.lands) {
+    builder.compute({lane, builder.next_round(lane)}, Work::land, engines, 1,
+                    landed_bytes(refit, mine));
+  }
+  const std::int64_t tensors = checkpoint_tensors(refit, mine);
+  if (conduct.pulls) {
+    builder.compute({lane, builder.next_round(lane)}, Work::pull, engines, tensors, 0);
+    if (conduct.loads)
+      builder.compute({lane, builder.next_round(lane)}, Work::load, engines, tensors, 0);
+  }
   convert(lane, refit.destinations, convert_work(refit, mine, EdgeSide::destination), builder);
   builder.barrier(world);
 }

@@ -15,8 +15,11 @@ struct StrategyInput {
   const Refit& refit;
   const Cluster& cluster;
   const PlanOptions& options;
+  const Conduct& conduct;
   std::vector<ParcelId> parcels;  // this strategy's
   std::vector<StageWork> work;    // per stage, of this strategy's tensors
+
+  int streams() const { return conduct.streams.value_or(options.streams); }
 };
 
 // The ranks of both lists, ascending, each once.
@@ -28,7 +31,8 @@ void convert(int lane, const std::vector<Rank>& ranks, const ConvertWork& work,
 
 // The software after a strategy's transfers, in a phase of its own: unpacking, copies, conversions
 // of the classes that are `mine`, on a lane of the destinations.
-void land(int lane, const Refit& refit, const std::vector<bool>& mine, ScheduleBuilder& builder);
+void land(int lane, const Refit& refit, const std::vector<bool>& mine, ScheduleBuilder& builder,
+          const Conduct& conduct = {});
 
 // Lanes: stream i has lane 2 i for the network and lane 2 i + 1 for NVLink.
 inline int network_lane(int stream) { return 2 * stream; }
@@ -38,6 +42,14 @@ inline int nvlink_lane(int stream) { return 2 * stream + 1; }
 void reshard(const StrategyInput& input, ScheduleBuilder& builder);
 void direct(const StrategyInput& input, ScheduleBuilder& builder);
 void gather_broadcast(const StrategyInput& input, ScheduleBuilder& builder);
+void owner_broadcast(const StrategyInput& input, ScheduleBuilder& builder);
+void stripe(const StrategyInput& input, ScheduleBuilder& builder);
+
+// Who lacks what they demand, ascending.
+std::vector<Rank> takers_of(const Parcel& parcel);
+
+// Of packed broadcasts whose trainers take turns: those of the first one's node.
+std::vector<Rank> node_senders(const StrategyInput& input);
 
 // Buckets that gather_broadcast cuts the content of one stage into.
 int bucket_count(std::int64_t stage_bytes, std::int64_t bucket_bytes);

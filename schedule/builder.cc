@@ -159,8 +159,9 @@ OpId ScheduleBuilder::all_gather(Slot slot, GroupId group, CargoId cargo, ChunkR
 }
 
 OpId ScheduleBuilder::broadcast(Slot slot, Rank root, GroupId group, CargoId cargo,
-                                ChunkRange chunks, const std::vector<OpId>& after) {
+                                ChunkRange chunks, const std::vector<OpId>& after, Work how) {
   Op op = op_in(slot, OpKind::broadcast);
+  op.work = how;
   op.src = root;
   op.group = group;
   return move(op, cargo, chunks, after);

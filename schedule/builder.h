@@ -50,7 +50,7 @@ class ScheduleBuilder {
   OpId all_gather(Slot slot, GroupId group, CargoId cargo, ChunkRange chunks,
                   const std::vector<OpId>& after = {});
   OpId broadcast(Slot slot, Rank root, GroupId group, CargoId cargo, ChunkRange chunks,
-                 const std::vector<OpId>& after = {});
+                 const std::vector<OpId>& after = {}, Work how = Work::none);
   // `bytes` on each rank of the group, `count` pieces.
   OpId compute(Slot slot, Work work, GroupId group, std::int64_t count, std::int64_t bytes,
                const std::vector<OpId>& after = {});

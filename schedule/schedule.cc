@@ -24,6 +24,16 @@ std::string_view to_string(Work work) {
       return "none";
     case Work::export_tensors:
       return "export_tensors";
+    case Work::yield:
+      return "yield";
+    case Work::stream:
+      return "stream";
+    case Work::assemble:
+      return "assemble";
+    case Work::host:
+      return "host";
+    case Work::pull:
+      return "pull";
     case Work::pack:
       return "pack";
     case Work::stack:

@@ -20,8 +20,24 @@ enum class OpKind {
   barrier,     // no rank of the group goes on, on any lane, before all have come here
 };
 
-// What a compute op does; its cost comes from a network model, not from the schedule.
-enum class Work { none, export_tensors, pack, stack, call, land, load, fixed, convert };
+// What a compute op does, or how a broadcast goes; its cost comes from a network model, not from
+// the schedule.
+enum class Work {
+  none,
+  export_tensors,
+  yield,
+  pack,
+  stack,
+  assemble,
+  host,
+  call,
+  land,
+  load,
+  pull,
+  fixed,
+  convert,
+  stream,  // of a broadcast: one stream of whole tensors, not cut into frames that are pipelined
+};
 
 std::string_view to_string(OpKind kind);
 std::string_view to_string(Work work);
@@ -29,7 +45,7 @@ std::string_view to_string(Work work);
 // One step of a plan. Ops are in an order that is safe to run one by one.
 struct Op {
   OpKind kind = OpKind::transfer;
-  Work work = Work::none;  // of compute ops
+  Work work = Work::none;  // of compute ops; of broadcasts: none or stream
   std::uint8_t lane = 0;   // a first-in-first-out queue that exists on every rank
   std::uint8_t phase = 0;  // index into Schedule::phases
   std::int32_t round = 0;  // ops of one round start together and end together on a rank

@@ -9,6 +9,7 @@
 
 #include "base/embedded.h"
 #include "base/error.h"
+#include "sim/network_parameters.h"
 
 namespace refit {
 
@@ -33,14 +34,24 @@ double read_percent(const YamlNode& node) {
   return percent / 100;
 }
 
-double read_bandwidth(const YamlNode& node) { return node.bandwidth(); }
-double read_seconds(const YamlNode& node) { return node.seconds(); }
 bool read_boolean(const YamlNode& node) { return node.boolean(); }
 
+double read_number(const YamlNode& node, ParameterKind kind) {
+  switch (kind) {
+    case ParameterKind::share:
+      return read_percent(node);
+    case ParameterKind::seconds:
+      return node.seconds();
+    case ParameterKind::rate:
+      return node.bandwidth();
+  }
+  return 0;
+}
+
 // Sets `target` from `key: {value: ..., source: ...}` if the file has it.
-template <class Value>
-void read_parameter(const YamlNode& root, const std::string& key, Value (*read)(const YamlNode&),
-                    Value& target, NetworkModel& model) {
+template <class Value, class Read>
+void read_parameter(const YamlNode& root, const std::string& key, Read read, Value& target,
+                    NetworkModel& model) {
   const auto node = root.find(key);
   if (!node) return;
   node->allow_only({"value", "source"});
@@ -49,6 +60,24 @@ void read_parameter(const YamlNode& root, const std::string& key, Value (*read)(
   const std::string source = node->at("source").text();
   if (source.empty()) node->at("source").fail("expected where the number is from, got nothing");
   model.sources.push_back({key, value.text(), source});
+}
+
+NetworkModel::Uncertainty read_uncertainty(const YamlNode& node) {
+  node.allow_only({"parameters", "covariance", "model_error"});
+  NetworkModel::Uncertainty uncertainty;
+  for (const YamlNode& key : node.at("parameters").items()) {
+    uncertainty.parameters.push_back(network_parameter(key.text()));
+  }
+  const std::vector<YamlNode> rows = node.at("covariance").items();
+  const std::size_t size = uncertainty.parameters.size();
+  for (const YamlNode& row : rows) {
+    for (const YamlNode& value : row.items()) uncertainty.covariance.push_back(value.number());
+    if (row.items().size() != size) row.fail(fmt::format("expected {} numbers in a row", size));
+  }
+  if (rows.size() != size)
+    node.at("covariance").fail(fmt::format("expected {} rows, one per parameter", size));
+  uncertainty.model_error = node.at("model_error").number();
+  return uncertainty;
 }
 
 }  // namespace
@@ -64,26 +93,25 @@ bool is_wire_only(NetworkModel model) {
   const NetworkModel plain = wire_only();
   model.name = plain.name;
   model.sources = plain.sources;
+  model.uncertainty = {};
   return model == plain;
 }
 
 NetworkModel read_network_model(const YamlNode& node) {
-  node.allow_only({"name", "nic_efficiency", "nvlink_efficiency", "fixed", "call", "export_tensor",
-                   "load_tensor", "stack_matrix", "pack_rate", "land_rate", "convert_rate",
-                   "latencies"});
+  std::vector<std::string_view> keys{"name", "latencies", "uncertainty"};
+  for (const NetworkParameter& parameter : network_parameters()) keys.push_back(parameter.key);
+  node.allow_only(keys);
   NetworkModel model;
   model.name = node.at("name").text();
-  read_parameter(node, "nic_efficiency", read_percent, model.nic_efficiency, model);
-  read_parameter(node, "nvlink_efficiency", read_percent, model.nvlink_efficiency, model);
-  read_parameter(node, "fixed", read_seconds, model.fixed_s, model);
-  read_parameter(node, "call", read_seconds, model.call_s, model);
-  read_parameter(node, "export_tensor", read_seconds, model.export_tensor_s, model);
-  read_parameter(node, "load_tensor", read_seconds, model.load_tensor_s, model);
-  read_parameter(node, "stack_matrix", read_seconds, model.stack_matrix_s, model);
-  read_parameter(node, "pack_rate", read_bandwidth, model.pack_bytes_per_s, model);
-  read_parameter(node, "land_rate", read_bandwidth, model.land_bytes_per_s, model);
-  read_parameter(node, "convert_rate", read_bandwidth, model.convert_bytes_per_s, model);
+  for (const NetworkParameter& parameter : network_parameters()) {
+    read_parameter(
+        node, std::string(parameter.key),
+        [&](const YamlNode& value) { return read_number(value, parameter.kind); },
+        model.*parameter.value, model);
+  }
   read_parameter(node, "latencies", read_boolean, model.latencies, model);
+  if (const auto uncertainty = node.find("uncertainty"))
+    model.uncertainty = read_uncertainty(*uncertainty);
   return model;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,17 +13,22 @@ namespace refit {
 // and a source in its YAML file (sim/network_models/*.yaml, docs/network_model.md).
 struct NetworkModel {
   std::string name;
-  double nic_efficiency = 1;       // of line rate, reached by transfers through NICs
-  double nvlink_efficiency = 1;    // of line rate
-  double fixed_s = 0;              // once per refit: RPC, synchronisation, cache reset
-  double call_s = 0;               // per transport call, times log2(ranks of its communicator)
-  double export_tensor_s = 0;      // per tensor that a trainer exports (one gather collective)
-  double load_tensor_s = 0;        // per tensor that an engine's loader takes
-  double stack_matrix_s = 0;       // per expert matrix that a trainer stacks
-  double pack_bytes_per_s = 0;     // trainer's packing, per GPU; 0: free
-  double land_bytes_per_s = 0;     // unpack, copy back, post-process, per generation GPU; 0: free
-  double convert_bytes_per_s = 0;  // read and written by conversions, per GPU; 0: free
-  bool latencies = true;           // count the latency of links
+  double nic_efficiency = 1;        // of line rate, reached by transfers through NICs
+  double nvlink_efficiency = 1;     // of line rate
+  double stream_bytes_per_s = 0;    // most per NIC of a lane that is one stream of whole tensors
+  double fixed_s = 0;               // once per refit: RPC, synchronisation, cache reset
+  double call_s = 0;                // per transport call, times log2(ranks of its communicator)
+  double export_tensor_s = 0;       // per tensor that a trainer exports (one gather collective)
+  double yield_tensor_s = 0;        // per checkpoint tensor that a trainer names, converts, packs
+  double load_tensor_s = 0;         // per tensor that an engine's loader takes
+  double pull_tensor_s = 0;         // per tensor that an engine fetches by itself
+  double stack_matrix_s = 0;        // per expert matrix that a trainer stacks
+  double pack_bytes_per_s = 0;      // trainer's packing, per GPU; 0: free, as all rates here
+  double assemble_bytes_per_s = 0;  // whole tensors gathered and copied into and out of buckets
+  double host_bytes_per_s = 0;      // shards cut in host memory, per rank
+  double land_bytes_per_s = 0;      // unpack, copy back, post-process, per generation GPU
+  double convert_bytes_per_s = 0;   // read and written by conversions, per GPU
+  bool latencies = true;            // count the latency of links
 
   struct Source {
     std::string parameter, value, source;
@@ -29,6 +36,17 @@ struct NetworkModel {
     friend bool operator==(const Source&, const Source&) = default;
   };
   std::vector<Source> sources;
+
+  // How sure the constants are: the covariance of their logarithms, as a fit found it, and what
+  // every prediction is off by besides.
+  struct Uncertainty {
+    std::vector<std::size_t> parameters;  // indices into network_parameters()
+    std::vector<double> covariance;       // row by row
+    double model_error = 0;               // one sigma of ln(true / predicted)
+
+    friend bool operator==(const Uncertainty&, const Uncertainty&) = default;
+  };
+  std::optional<Uncertainty> uncertainty = {};
 
   friend bool operator==(const NetworkModel&, const NetworkModel&) = default;
 };

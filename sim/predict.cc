@@ -50,6 +50,7 @@ Prediction predict_on(const Schedule& schedule, const Cluster& cluster,
   Prediction prediction;
   prediction.network_model = options.network_model.name;
   prediction.link_bytes = detail::link_bytes(graph);
+  prediction.link_bytes.resize(cluster.links().size());  // without the limits of streams
   detail::Simulated simulated = detail::simulate(std::move(graph), options);
   prediction.solver = simulated.solver == Solver::native ? "native" : "incremental";
   prediction.solver_reason = std::move(simulated.solver_reason);

@@ -11,9 +11,10 @@ namespace {
 
 constexpr std::array<OpKind, 5> kOpKinds = {OpKind::transfer, OpKind::all_gather, OpKind::broadcast,
                                             OpKind::compute, OpKind::barrier};
-constexpr std::array<Work, 9> kWorks = {Work::none,  Work::export_tensors, Work::pack,
-                                        Work::stack, Work::call,           Work::land,
-                                        Work::load,  Work::fixed,          Work::convert};
+constexpr std::array<Work, 14> kWorks = {
+    Work::none,     Work::export_tensors, Work::yield,   Work::pack,  Work::stack,
+    Work::assemble, Work::host,           Work::call,    Work::land,  Work::load,
+    Work::pull,     Work::fixed,          Work::convert, Work::stream};
 constexpr std::array<const char*, 15> kColumns = {
     "kind",  "work",        "lane",      "phase", "round", "src",         "dst",      "group",
     "cargo", "chunk_begin", "chunk_end", "count", "bytes", "after_begin", "after_end"};

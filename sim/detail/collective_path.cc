@@ -184,7 +184,9 @@ CollectivePath broadcast_path(const Schedule& schedule, const Cluster& cluster, 
     path.add_domain_hop(chain[d], chain[d + 1], 1);
     latency += path.hop_latency(chain[d], chain[d + 1]);
   }
-  return std::move(path).finish(latency);
+  CollectivePath finished = std::move(path).finish(latency);
+  finished.rails = static_cast<int>(chain.front().ranks.size());
+  return finished;
 }
 
 }  // namespace

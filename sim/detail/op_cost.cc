@@ -17,9 +17,18 @@ double compute_seconds(const Op& op, std::size_t ranks, const NetworkModel& mode
   const auto count = static_cast<double>(op.count);
   switch (op.work) {
     case Work::none:
+    case Work::stream:
       return 0;
     case Work::export_tensors:
       return count * model.export_tensor_s;
+    case Work::yield:
+      return count * model.yield_tensor_s;
+    case Work::pull:
+      return count * model.pull_tensor_s;
+    case Work::assemble:
+      return stream_seconds(op.bytes, model.assemble_bytes_per_s);
+    case Work::host:
+      return stream_seconds(op.bytes, model.host_bytes_per_s);
     case Work::pack:
       return stream_seconds(op.bytes, model.pack_bytes_per_s);
     case Work::stack:

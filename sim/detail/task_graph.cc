@@ -2,8 +2,9 @@
 
 #include <array>
 #include <limits>
+#include <map>
 #include <numeric>
-#include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,22 +22,38 @@ namespace {
 // Gives each distinct path of links a number and a latency.
 class PathTable {
  public:
-  PathTable(const Schedule& schedule, const Cluster& cluster, TaskGraph& graph)
-      : cluster_(cluster), graph_(graph), collectives_(schedule, cluster) {
+  PathTable(const Schedule& schedule, const Cluster& cluster, const NetworkModel& model,
+            TaskGraph& graph)
+      : cluster_(cluster),
+        stream_bytes_per_s_(model.stream_bytes_per_s),
+        graph_(graph),
+        collectives_(schedule, cluster) {
     latency_s_ = {0};
   }
 
   PathId of(const Op& op) {
     if (op.kind == OpKind::transfer) return of_pair(op.src, op.dst);
     const CollectivePath& collective = collectives_.of(op);
-    const auto [found, first] = of_collective_.try_emplace(&collective, next());
-    if (first) add(collective.links, collective.latency_s);
+    const bool stream = op.work == Work::stream && stream_bytes_per_s_ > 0;
+    const auto [found, first] =
+        of_collective_.try_emplace({&collective, stream ? op.lane : kNoStream}, next());
+    if (!first) return found->second;
+    std::vector<PathLink> links = collective.links;
+    if (stream) {
+      // A link of its own, as fast as one stream is.
+      std::vector<double>& rates = graph_.paths.capacity_bytes_per_s;
+      links.push_back({LinkId{static_cast<std::int64_t>(rates.size())}, 1});
+      rates.push_back(collective.rails * stream_bytes_per_s_);
+    }
+    add(links, collective.latency_s);
     return found->second;
   }
 
   double latency_s(PathId id) const { return latency_s_[id]; }
 
  private:
+  static constexpr int kNoStream = -1;
+
   PathId next() const { return static_cast<PathId>(latency_s_.size()); }
 
   PathId of_pair(Rank src, Rank dst) {
@@ -61,6 +78,7 @@ class PathTable {
   }
 
   const Cluster& cluster_;
+  const double stream_bytes_per_s_;
   TaskGraph& graph_;
   CollectivePaths collectives_;
   std::vector<double> latency_s_;
@@ -69,7 +87,7 @@ class PathTable {
   static constexpr std::size_t kBlock = 16;
   KeyNumbers blocks_;
   std::vector<std::array<PathId, kBlock>> of_block_;
-  std::unordered_map<const CollectivePath*, PathId> of_collective_;
+  std::map<std::pair<const CollectivePath*, int>, PathId> of_collective_;  // and lane of a stream
   std::vector<PathLink> links_;  // scratch of of_pair
 };
 
@@ -114,7 +132,7 @@ std::vector<double> capacities(const Cluster& cluster, const NetworkModel& model
 // Each op's path, delay and bytes.
 void set_work(const Schedule& schedule, const Cluster& cluster, const NetworkModel& model,
               TaskGraph& graph) {
-  PathTable paths(schedule, cluster, graph);
+  PathTable paths(schedule, cluster, model, graph);
   for (const Op& op : schedule.ops) {
     const PathId path = moves_bytes(op) ? paths.of(op) : 0;
     double delay_s = model.latencies ? paths.latency_s(path) : 0;

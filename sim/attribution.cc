@@ -1,0 +1,157 @@
+#include "sim/attribution.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "sim/detail/graph_index.h"
+#include "sim/detail/task_graph.h"
+#include "sim/network_parameters.h"
+
+namespace refit {
+namespace {
+
+using detail::TaskGraph;
+using detail::TaskId;
+
+// One in ten lies below, one in ten above so many sigmas.
+constexpr double kSigmasOf80Percent = 1.2815515655446004;
+
+std::size_t parameter_of(Work work) {
+  switch (work) {
+    case Work::export_tensors:
+      return network_parameter("export_tensor");
+    case Work::yield:
+      return network_parameter("yield_tensor");
+    case Work::pack:
+      return network_parameter("pack_rate");
+    case Work::stack:
+      return network_parameter("stack_matrix");
+    case Work::assemble:
+      return network_parameter("assemble_rate");
+    case Work::host:
+      return network_parameter("host_rate");
+    case Work::call:
+      return network_parameter("call");
+    case Work::land:
+      return network_parameter("land_rate");
+    case Work::load:
+      return network_parameter("load_tensor");
+    case Work::pull:
+      return network_parameter("pull_tensor");
+    case Work::convert:
+      return network_parameter("convert_rate");
+    case Work::fixed:
+    case Work::none:
+    case Work::stream:
+      return network_parameter("fixed");
+  }
+  return 0;
+}
+
+// When each task ended, those between ops included.
+std::vector<double> ends_of(const TaskGraph& graph, const detail::GraphIndex& index,
+                            const Timeline& timeline) {
+  std::vector<double> ends(graph.tasks(), 0);
+  for (const TaskId task : index.order) {
+    if (task < graph.ops) {
+      ends[task] = timeline[task].end_s;
+      continue;
+    }
+    for (const TaskId before : index.predecessors.of(task))
+      ends[task] = std::max(ends[task], ends[before]);
+  }
+  return ends;
+}
+
+class Walk {
+ public:
+  Walk(const Schedule& schedule, const Cluster& cluster, const NetworkModel& model)
+      : schedule_(schedule),
+        cluster_(cluster),
+        graph_(detail::make_task_graph(schedule, cluster, model)),
+        load_s_(detail::link_bytes(graph_)),
+        nic_(network_parameter("nic_efficiency")),
+        nvlink_(network_parameter("nvlink_efficiency")),
+        stream_(network_parameter("stream_rate")) {
+    for (std::size_t l = 0; l < load_s_.size(); ++l)
+      load_s_[l] /= graph_.paths.capacity_bytes_per_s[l];
+  }
+
+  Attribution run(const Timeline& timeline) {
+    REFIT_CHECK(timeline.size() == graph_.ops);
+    Attribution result;
+    result.parameter_s.assign(network_parameters().size(), 0);
+    if (timeline.empty()) return result;
+    const detail::GraphIndex index = detail::make_graph_index(graph_);
+    const std::vector<double> ends = ends_of(graph_, index, timeline);
+    const auto latest = [&](TaskId a, TaskId b) { return ends[a] < ends[b]; };
+    TaskId task = *std::max_element(index.order.begin(), index.order.end(), latest);
+    result.total_s = ends[task];
+    for (;;) {
+      const auto before = index.predecessors.of(task);
+      const double from =
+          before.empty() ? 0 : ends[*std::max_element(before.begin(), before.end(), latest)];
+      if (task < graph_.ops) account(task, ends[task] - from, result);
+      if (before.empty()) break;
+      task = *std::max_element(before.begin(), before.end(), latest);
+    }
+    return result;
+  }
+
+ private:
+  void account(TaskId task, double seconds, Attribution& result) const {
+    const Op& op = schedule_.ops[task];
+    if (op.kind == OpKind::compute) {
+      result.parameter_s[parameter_of(op.work)] += seconds;
+      return;
+    }
+    const double latency_s = std::min(seconds, graph_.delay_s[task]);
+    result.latency_s += latency_s;
+    const auto path = graph_.paths.of(graph_.path[task]);
+    if (path.empty()) return;
+    // The link that has most to carry on the whole is the one that makes it wait.
+    const auto busiest = std::max_element(path.begin(), path.end(), [&](auto& a, auto& b) {
+      return load_s_[a.link.index()] < load_s_[b.link.index()];
+    });
+    const std::size_t link = busiest->link.index();
+    const bool own = link >= cluster_.links().size();
+    const bool nvlink = !own && cluster_.links()[link].kind == LinkKind::nvlink;
+    result.parameter_s[own ? stream_ : nvlink ? nvlink_ : nic_] += seconds - latency_s;
+  }
+
+  const Schedule& schedule_;
+  const Cluster& cluster_;
+  TaskGraph graph_;
+  std::vector<double> load_s_;  // by link: what it carries in all, at its rate
+  const std::size_t nic_, nvlink_, stream_;
+};
+
+}  // namespace
+
+double Attribution::elasticity(std::size_t parameter) const {
+  if (total_s <= 0) return 0;
+  const double share = parameter_s[parameter] / total_s;
+  return network_parameters()[parameter].kind == ParameterKind::seconds ? share : -share;
+}
+
+Attribution attribute(const Schedule& schedule, const Cluster& cluster, const NetworkModel& model,
+                      const Prediction& prediction) {
+  return Walk(schedule, cluster, model).run(prediction.timeline);
+}
+
+Band band_of(const Attribution& attribution, const NetworkModel::Uncertainty& uncertainty) {
+  double variance = uncertainty.model_error * uncertainty.model_error;
+  const std::size_t size = uncertainty.parameters.size();
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) {
+      variance += attribution.elasticity(uncertainty.parameters[i]) *
+                  uncertainty.covariance[i * size + j] *
+                  attribution.elasticity(uncertainty.parameters[j]);
+    }
+  }
+  const double factor = std::exp(kSigmasOf80Percent * std::sqrt(std::max(0.0, variance)));
+  return {attribution.total_s / factor, attribution.total_s * factor};
+}
+
+}  // namespace refit

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "schedule/schedule.h"
+#include "sim/network_model.h"
+#include "sim/prediction.h"
+#include "topology/cluster.h"
+
+namespace refit {
+
+// Where a predicted time goes. The last op to end waited for another, that for a third, and so on
+// to the start: each second of this chain is on the account of one constant of the network model.
+struct Attribution {
+  std::vector<double> parameter_s;  // by index into network_parameters()
+  double latency_s = 0;             // of links
+  double total_s = 0;
+
+  // How much the time grows, in percent, where the constant grows by one percent.
+  double elasticity(std::size_t parameter) const;
+};
+
+// `prediction` must be of this schedule, cluster and model.
+Attribution attribute(const Schedule& schedule, const Cluster& cluster, const NetworkModel& model,
+                      const Prediction& prediction);
+
+// The times between which the true one lies with a probability of 80 %, as far as the constants'
+// own covariance and what the model is off by besides tell.
+struct Band {
+  double low_s = 0;
+  double high_s = 0;
+};
+Band band_of(const Attribution& attribution, const NetworkModel::Uncertainty& uncertainty);
+
+}  // namespace refit

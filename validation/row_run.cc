@@ -1,0 +1,113 @@
+#include "validation/row_run.h"
+
+#include <cmath>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/workers.h"
+#include "models/parcels.h"
+#include "planner/plan.h"
+#include "schedule/verify.h"
+#include "sim/attribution.h"
+#include "sim/flow_bound.h"
+#include "sim/network_parameters.h"
+#include "sim/predict.h"
+
+namespace refit {
+namespace {
+
+FitRow keys_of(const PublishedRow& row, const RowCase& question) {
+  return {row.id,
+          fmt::format("{} | {} | {} | {} | {}", question.system, row.model, row.train_gpu_type,
+                      row.train_layout, row.infer_layout),
+          question.system, row.train_gpu_type};
+}
+
+RowRun planned(const PublishedRow& row, RowCase question) {
+  RowRun run{row, std::move(question), {}, {}, {}, 0};
+  run.keys = keys_of(row, run.question);
+  run.scenario = parse_scenario(run.question.scenario_yaml, "row " + row.id);
+  const Scenario& s = run.scenario;
+  run.plan = plan(s.refit, s.cluster, named_policy(run.question.system), s.plan);
+  const Diagnostics findings = verify(run.plan, s.refit);
+  if (!findings.empty()) {
+    throw Error(ErrorCode::check_failed,
+                fmt::format("row {}: the {} plan is not correct: {}: {}", row.id,
+                            run.question.system, findings.front().where, findings.front().message));
+  }
+  run.bound_s = flow_bound(find_parcels(s.refit), s.cluster).seconds;
+  return run;
+}
+
+std::string to_text(const RowPrediction& prediction) {
+  std::string text = fmt::format("{} {}", prediction.seconds, prediction.latency_s);
+  for (const double seconds : prediction.parameter_s) text += fmt::format(" {}", seconds);
+  return text;
+}
+
+RowPrediction from_text(const std::string& text) {
+  std::istringstream in(text);
+  RowPrediction prediction;
+  in >> prediction.seconds >> prediction.latency_s;
+  for (double seconds = 0; in >> seconds;) prediction.parameter_s.push_back(seconds);
+  return prediction;
+}
+
+RowPrediction predict_row(const RowRun& run, const NetworkModel& model) {
+  const PredictOptions options{model, {}, {}};
+  const Prediction prediction = predict(run.plan, run.scenario.cluster, options);
+  Attribution where = attribute(run.plan, run.scenario.cluster, model, prediction);
+  return {prediction.makespan_s, std::move(where.parameter_s), where.latency_s};
+}
+
+}  // namespace
+
+RowRuns plan_rows(const std::vector<PublishedRow>& rows) {
+  RowRuns result;
+  for (const PublishedRow& row : rows) {
+    if (!row.time_s) {
+      result.skipped.push_back({row.id, "time_s", "no time to compare with"});
+      continue;
+    }
+    std::variant<RowCase, RowSkip> answer = row_case(row);
+    if (const auto* skip = std::get_if<RowSkip>(&answer)) {
+      result.skipped.push_back({row.id, skip->field, skip->reason});
+    } else {
+      result.runs.push_back(planned(row, std::get<RowCase>(std::move(answer))));
+    }
+  }
+  return result;
+}
+
+std::vector<RowPrediction> predict_rows(const std::vector<RowRun>& runs,
+                                        const std::vector<NetworkModel>& models) {
+  std::vector<Job> jobs;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    jobs.push_back(
+        {runs[i].row.id, [&runs, &models, i] { return to_text(predict_row(runs[i], models[i])); }});
+  }
+  std::vector<RowPrediction> predictions;
+  for (const std::string& text : run_in_workers(jobs, all_cores(), [](std::size_t) {}))
+    predictions.push_back(from_text(text));
+  return predictions;
+}
+
+std::vector<Residual> residuals(const std::vector<RowRun>& runs, const NetworkModel& model) {
+  std::vector<Residual> result;
+  const std::vector<NetworkModel> models(runs.size(), model);
+  const std::vector<RowPrediction> predictions = predict_rows(runs, models);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Attribution where{predictions[i].parameter_s, predictions[i].latency_s,
+                            predictions[i].seconds};
+    Residual residual{std::log(predictions[i].seconds / *runs[i].row.time_s), {}};
+    for (std::size_t p = 0; p < network_parameters().size(); ++p)
+      residual.elasticity.push_back(where.elasticity(p));
+    result.push_back(std::move(residual));
+  }
+  return result;
+}
+
+}  // namespace refit
