@@ -5,8 +5,10 @@ namespace refit {
 std::span<const HfFamily> hf_families() {
   static constexpr HfFamily kFamilies[] = {
       {"BailingMoeV2ForCausalLM", list_bailing_moe},
+      {"DeepseekV2ForCausalLM", list_deepseek_v2},
       {"DeepseekV3ForCausalLM", list_deepseek_v3},
       {"Glm4MoeForCausalLM", list_glm4_moe},
+      {"Glm4MoeLiteForCausalLM", list_deepseek_v3},
       {"GptOssForCausalLM", list_gpt_oss},
       {"GraniteMoeForCausalLM", list_granite_moe},
       {"KimiK3ForConditionalGeneration", list_kimi_k3},
@@ -20,6 +22,8 @@ std::span<const HfFamily> hf_families() {
       {"Qwen3ForCausalLM", list_qwen3},
       {"Qwen3MoeForCausalLM", list_qwen3_moe},
       {"Qwen3NextForCausalLM", list_qwen3_next},
+      {"Qwen3_5ForCausalLM", list_qwen35},
+      {"Qwen3_5ForConditionalGeneration", list_qwen35_multimodal},
       {"Qwen3_5MoeForCausalLM", list_qwen35_moe},
       {"Qwen3_5MoeForConditionalGeneration", list_qwen35_moe_multimodal},
   };

@@ -22,16 +22,19 @@ void list_qwen3(HfModel& model);
 void list_mixtral(HfModel& model);
 void list_granite_moe(HfModel& model);
 void list_qwen3_moe(HfModel& model);
-void list_deepseek_v3(HfModel& model);
+void list_deepseek_v2(HfModel& model);
+void list_deepseek_v3(HfModel& model);  // and GLM-4.7-Flash
 void list_glm4_moe(HfModel& model);
 void list_gpt_oss(HfModel& model);
 void list_minimax_m2(HfModel& model);
 void list_bailing_moe(HfModel& model);
 
-// Recurrent layers between attention layers, with a mixture of experts.
+// Recurrent layers between attention layers, with a mixture of experts except where noted.
 void list_nemotron_h(HfModel& model);
 void list_kimi_k3(HfModel& model);
 void list_qwen3_next(HfModel& model);
+void list_qwen35(HfModel& model);                 // dense, text only
+void list_qwen35_multimodal(HfModel& model);      // dense, the text part of it
 void list_qwen35_moe(HfModel& model);             // text only
 void list_qwen35_moe_multimodal(HfModel& model);  // the text part of it
 void list_minimax_m1(HfModel& model);

@@ -49,9 +49,11 @@ void list_qwen3_moe(HfModel& model) {
   list_decoder(decoder, model);
 }
 
-void list_deepseek_v3(HfModel& model) {
+namespace {
+
+void list_deepseek(bool correction_bias, HfModel& model) {
   MoeShape moe = read_mixed_moe(model);
-  moe.correction_bias = true;
+  moe.correction_bias = correction_bias;
   MlaShape attention = read_mla(model.keys);
   attention.bias = model.keys.flag("attention_bias", false);
   model.spec.heads = head_groups(attention);
@@ -63,6 +65,12 @@ void list_deepseek_v3(HfModel& model) {
   list_appended_mtp(decoder, read_mtp_count(model, "num_nextn_predict_layers"),
                     "shared_head.norm.weight", model);
 }
+
+}  // namespace
+
+void list_deepseek_v2(HfModel& model) { list_deepseek(false, model); }
+
+void list_deepseek_v3(HfModel& model) { list_deepseek(true, model); }
 
 void list_glm4_moe(HfModel& model) {
   MoeShape moe = read_mixed_moe(model);

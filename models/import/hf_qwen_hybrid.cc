@@ -32,13 +32,21 @@ std::vector<bool> read_full_attention_layers(const HfKeys& keys, int layers) {
   return full;
 }
 
-enum class QwenExperts { one_by_one, fused };
+enum class QwenExperts { none, one_by_one, fused };
+
+MoeShape read_qwen_moe(HfModel& model) {
+  MoeShape moe = read_mixed_moe(model);
+  moe.shared_width = model.keys.size("shared_expert_intermediate_size");
+  moe.shared_gate = true;
+  return moe;
+}
 
 void list_qwen_hybrid(DecoderNames names, QwenExperts experts, HfModel& model) {
   const HfKeys& keys = model.keys;
-  MoeShape moe = read_mixed_moe(model);
-  moe.shared_width = keys.size("shared_expert_intermediate_size");
-  moe.shared_gate = true;
+  const bool dense = experts == QwenExperts::none;
+  if (dense) refuse_experts(keys, model.spec.architecture);
+  const MoeShape moe = dense ? MoeShape{} : read_qwen_moe(model);
+  if (dense) model.spec.layers = read_layer_count(keys);
 
   const std::vector<bool> full = read_full_attention_layers(keys, model.spec.layers);
 
@@ -55,7 +63,12 @@ void list_qwen_hybrid(DecoderNames names, QwenExperts experts, HfModel& model) {
   model.spec.linear_heads = {.heads = static_cast<int>(gdn.value_heads),
                              .key_heads = static_cast<int>(gdn.key_heads)};
 
+  const auto list_dense = [&](const TensorScope& at) {
+    list_ffn({.hidden = model.spec.hidden, .width = keys.size("intermediate_size")}, {},
+             Role::dense_ffn, at);
+  };
   const auto list_experts = [&](const TensorScope& at) {
+    if (dense) return list_dense(at);
     if (experts == QwenExperts::one_by_one) return list_moe(moe, moe_names, at);
     list_moe_router(moe, moe_names, at);
     list_fused_experts(moe, "experts.gate_up_proj", "experts.down_proj", at);
@@ -72,8 +85,7 @@ void list_qwen_hybrid(DecoderNames names, QwenExperts experts, HfModel& model) {
   const std::vector<bool> sparse = read_sparse_layers(keys, model.spec.layers);
   decoder.feed_forward = [&](int layer, const TensorScope& at) {
     if (sparse[static_cast<std::size_t>(layer)]) return list_experts(at);
-    list_ffn({.hidden = moe.hidden, .width = keys.size("intermediate_size")}, {}, Role::dense_ffn,
-             at);
+    list_dense(at);
   };
   list_decoder(decoder, model);
 
@@ -88,18 +100,28 @@ void list_qwen_hybrid(DecoderNames names, QwenExperts experts, HfModel& model) {
   list_qwen_mtp(module, read_mtp_count(model, "mtp_num_hidden_layers", unmentioned), model);
 }
 
-}  // namespace
-
-void list_qwen3_next(HfModel& model) { list_qwen_hybrid({}, QwenExperts::one_by_one, model); }
-
-void list_qwen35_moe(HfModel& model) { list_qwen_hybrid({}, QwenExperts::fused, model); }
-
-void list_qwen35_moe_multimodal(HfModel& model) {
+DecoderNames multimodal_names() {
   DecoderNames names;
   names.embedding = "model.language_model.embed_tokens.weight";
   names.layers = "model.language_model.layers.";
   names.final_norm = "model.language_model.norm.weight";
-  list_qwen_hybrid(names, QwenExperts::fused, model);
+  return names;
+}
+
+}  // namespace
+
+void list_qwen3_next(HfModel& model) { list_qwen_hybrid({}, QwenExperts::one_by_one, model); }
+
+void list_qwen35(HfModel& model) { list_qwen_hybrid({}, QwenExperts::none, model); }
+
+void list_qwen35_moe(HfModel& model) { list_qwen_hybrid({}, QwenExperts::fused, model); }
+
+void list_qwen35_multimodal(HfModel& model) {
+  list_qwen_hybrid(multimodal_names(), QwenExperts::none, model);
+}
+
+void list_qwen35_moe_multimodal(HfModel& model) {
+  list_qwen_hybrid(multimodal_names(), QwenExperts::fused, model);
 }
 
 }  // namespace refit

@@ -308,11 +308,13 @@ TEST_CASE("config: an unknown architecture is refused with the known ones", "[mo
   REQUIRE_THROWS_WITH(
       parse(llama_as("FalconForCausalLM", {})),
       "config.json: key 'architectures': 'FalconForCausalLM' is not known; known are "
-      "BailingMoeV2ForCausalLM, DeepseekV3ForCausalLM, Glm4MoeForCausalLM, GptOssForCausalLM, "
+      "BailingMoeV2ForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, Glm4MoeForCausalLM, "
+      "Glm4MoeLiteForCausalLM, GptOssForCausalLM, "
       "GraniteMoeForCausalLM, KimiK3ForConditionalGeneration, LlamaForCausalLM, "
       "MiniMaxM1ForCausalLM, MiniMaxM2ForCausalLM, MistralForCausalLM, MixtralForCausalLM, "
       "NemotronHForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, Qwen3MoeForCausalLM, "
-      "Qwen3NextForCausalLM, Qwen3_5MoeForCausalLM, Qwen3_5MoeForConditionalGeneration");
+      "Qwen3NextForCausalLM, Qwen3_5ForCausalLM, Qwen3_5ForConditionalGeneration, "
+      "Qwen3_5MoeForCausalLM, Qwen3_5MoeForConditionalGeneration");
   REQUIRE_THROWS_WITH(parse(without(kLlama, "architectures")),
                       "config.json: missing key 'architectures'");
   REQUIRE_THROWS_WITH(parse(with(kLlama, "architectures", "[]")),

@@ -212,7 +212,9 @@ TEST_CASE("megatron_fsdp: every model of the catalog can be packed for 2 to 64 s
   for (const std::string& name : catalog_models()) {
     const ModelSpec model = catalog_model(name, {.fp32_small_tensors = true});
     for (const auto parameters : {Parameters::megatron, Parameters::checkpoint}) {
-      if (name == "gpt-oss-120b" && parameters == Parameters::megatron) continue;
+      // How Megatron fuses these is not known, and said so.
+      const bool unknown = name.starts_with("gpt-oss") || name == "qwen3-next-80b-a3b";
+      if (unknown && parameters == Parameters::megatron) continue;
       for (const int shards : {2, 3, 5, 7, 8, 12, 17, 24, 31, 32, 48, 64}) {
         const bool divides = parameters == Parameters::megatron && model.experts > 0;
         const int expert = divides ? 8 : 1;

@@ -83,7 +83,7 @@ TEST_CASE("a value of another type is refused", "[scenarios][errors]") {
 TEST_CASE("a model that is not there is refused where it is named", "[scenarios][errors]") {
   const std::string unknown = with("qwen3-30b-a3b", "qwen3-31b");
   CHECK(unknown.find("s.yaml:3:8: model: model 'qwen3-31b' is not in the catalog; use one of "
-                     "deepseek-r1, deepseek-v3, ") == 0);
+                     "deepseek-r1, deepseek-v2-lite, ") == 0);
   CHECK(
       with("qwen3-30b-a3b", "mine/config.json") ==
       "s.yaml:3:8: model: there is no file mine/config.json; paths are relative to the scenario's "
