@@ -23,12 +23,18 @@ struct Expected {
 
 TEST_CASE("catalog numbers are those of the data sheets", "[topology][catalog]") {
   // NVLink: half of the printed total per GPU (A100 600, H100, H200 and H20 900, Blackwell 1800
-  // GB/s). NIC: HDR 200, NDR 400, XDR 800 Gbit/s = 25, 50, 100 GB/s. Memory: as printed, GB = 1e9
-  // bytes.
+  // GB/s; GH200 in fours 6 of 18 links of 25). NIC: EFA 3,200 Gbit/s a node, HDR 200, NDR 400, XDR
+  // 800 Gbit/s = 25, 50, 100 GB/s. Memory: as printed, GB = 1e9 bytes.
   const std::vector<Expected> all = {
-      {"dgx_a100", 8, 8, 300e9, 8, 25e9, 80e9},      {"dgx_h100", 8, 8, 450e9, 8, 50e9, 80e9},
-      {"dgx_h200", 8, 8, 450e9, 8, 50e9, 141e9},     {"dgx_b200", 8, 8, 900e9, 8, 50e9, 180e9},
-      {"gb200_nvl72", 4, 72, 900e9, 4, 50e9, 186e9}, {"gb300_nvl72", 4, 72, 900e9, 4, 100e9, 279e9},
+      {"aws_p5", 8, 8, 450e9, 32, 12.5e9, 80e9},
+      {"aws_p5en", 8, 8, 450e9, 16, 25e9, 141e9},
+      {"dgx_a100", 8, 8, 300e9, 8, 25e9, 80e9},
+      {"dgx_h100", 8, 8, 450e9, 8, 50e9, 80e9},
+      {"dgx_h200", 8, 8, 450e9, 8, 50e9, 141e9},
+      {"dgx_b200", 8, 8, 900e9, 8, 50e9, 180e9},
+      {"gb200_nvl72", 4, 72, 900e9, 4, 50e9, 186e9},
+      {"gb300_nvl72", 4, 72, 900e9, 4, 100e9, 279e9},
+      {"gh200_slingshot", 4, 4, 150e9, 4, 25e9, 96e9},
       {"hgx_h20", 8, 8, 450e9, 8, 50e9, 96e9},
   };
   std::vector<std::string> names;
@@ -81,7 +87,7 @@ TEST_CASE("every catalog entry makes a cluster", "[topology][catalog]") {
     const Cluster cluster(
         {.groups = {entry.group}, .fabrics = {entry.fabric}, .sites = {"main"}, .wans = {}});
     REQUIRE(cluster.domains() ==
-            (entry.group.gpus_per_node == 4 ? 1 : 18));  // 18 trays are one rack
+            (entry.group.nvlink_domain_gpus == 72 ? 1 : 18));  // 18 trays are one rack
   }
 }
 
@@ -92,9 +98,8 @@ TEST_CASE("an unknown catalog name is answered with the known ones", "[topology]
   } catch (const Error& error) {
     REQUIRE(error.code() == ErrorCode::bad_input);
     REQUIRE(std::string(error.what()) ==
-            "no cluster 'dgx_h101' in the catalog; use one of dgx_a100, dgx_h100, dgx_h200, "
-            "dgx_b200, gb200_nvl72, "
-            "gb300_nvl72, hgx_h20");
+            "no cluster 'dgx_h101' in the catalog; use one of aws_p5, aws_p5en, dgx_a100, "
+            "dgx_h100, dgx_h200, dgx_b200, gb200_nvl72, gb300_nvl72, gh200_slingshot, hgx_h20");
   }
 }
 

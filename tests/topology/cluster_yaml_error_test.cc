@@ -73,7 +73,8 @@ TEST_CASE("an unknown catalog name is answered with the known ones, at its place
           "[topology][yaml][error]") {
   REQUIRE(complaint("cluster: {catalog: dgx_h101, nodes: 2}") ==
           "test.yaml:1:20: cluster.catalog: no cluster 'dgx_h101' in the catalog; use one of "
-          "dgx_a100, dgx_h100, dgx_h200, dgx_b200, gb200_nvl72, gb300_nvl72, hgx_h20");
+          "aws_p5, aws_p5en, dgx_a100, dgx_h100, dgx_h200, dgx_b200, gb200_nvl72, gb300_nvl72, "
+          "gh200_slingshot, hgx_h20");
 }
 
 TEST_CASE("names are short and printable", "[topology][yaml][error]") {
