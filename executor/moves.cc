@@ -135,18 +135,18 @@ class Writer {
     }
   }
 
-  // Equal numbers of pieces on every NIC of the widest domain.
-  std::int64_t broadcast_pieces(const Op& op, const std::vector<std::vector<Rank>>& domains) const {
-    std::size_t widest = 1;
-    for (const auto& domain : domains) widest = std::max(widest, domain.size());
-    const auto width = static_cast<std::int64_t>(widest);
+  // Equal numbers of pieces on every NIC that the ring goes through.
+  std::int64_t broadcast_pieces(const Op& op, std::size_t rails) const {
+    const auto width = static_cast<std::int64_t>(rails);
     return (std::max(op.bytes / options_.piece_bytes, width) + width - 1) / width * width;
   }
 
   void broadcast(const Op& op) {
     const Group& group = schedule_.groups[op.group.index()];
     const auto domains = domains_of(group.ranks, op.src);
-    const std::int64_t pieces = broadcast_pieces(op, domains);
+    const std::vector<std::vector<Rank>> entries = ring_entries(cluster_, domains);
+    const std::size_t rails = entries.front().size();
+    const std::int64_t pieces = broadcast_pieces(op, rails);
     for (std::int64_t p = 0; p < pieces; ++p) {
       const std::int64_t begin = op.bytes * p / pieces;
       const std::int64_t end = op.bytes * (p + 1) / pieces;
@@ -154,11 +154,11 @@ class Writer {
       std::map<Rank, std::uint32_t> arrived{{op.src, kHasIt}};
       round_domain(domains.front(), 0, begin, end, arrived);
       for (std::size_t d = 1; d < domains.size(); ++d) {
-        const auto& from = domains[d - 1];
-        const auto& to = domains[d];
-        const auto pair = static_cast<std::size_t>(p) % std::max(from.size(), to.size());
-        const std::size_t entry = pair % to.size();
-        forward(from[pair % from.size()], to[entry], begin, end, arrived);
+        const std::vector<Rank>& to = domains[d];
+        const std::size_t rail = static_cast<std::size_t>(p) % rails;
+        forward(entries[d - 1][rail], entries[d][rail], begin, end, arrived);
+        const auto entry = static_cast<std::size_t>(
+            std::ranges::find(to, entries[d][rail]) - to.begin());
         round_domain(to, entry, begin, end, arrived);
       }
     }

@@ -26,10 +26,13 @@ FitRow keys_of(const PublishedRow& row, const RowCase& question) {
           question.system, row.train_gpu_type};
 }
 
-RowRun planned(const PublishedRow& row, RowCase question) {
-  RowRun run{row, std::move(question), {}, {}, {}, 0};
-  run.keys = keys_of(row, run.question);
-  run.scenario = parse_scenario(run.question.scenario_yaml, "row " + row.id);
+RowRun planned(const PublishedRow& row, const RowCase& question) {
+  RowRun run{row,
+             question,
+             keys_of(row, question),
+             parse_scenario(question.scenario_yaml, "row " + row.id),
+             {},
+             0};
   const Scenario& s = run.scenario;
   run.plan = plan(s.refit, s.cluster, named_policy(run.question.system), s.plan);
   const Diagnostics findings = verify(run.plan, s.refit);
@@ -72,11 +75,11 @@ RowRuns plan_rows(const std::vector<PublishedRow>& rows) {
       result.skipped.push_back({row.id, "time_s", "no time to compare with"});
       continue;
     }
-    std::variant<RowCase, RowSkip> answer = row_case(row);
+    const std::variant<RowCase, RowSkip> answer = row_case(row);
     if (const auto* skip = std::get_if<RowSkip>(&answer)) {
       result.skipped.push_back({row.id, skip->field, skip->reason});
     } else {
-      result.runs.push_back(planned(row, std::get<RowCase>(std::move(answer))));
+      result.runs.push_back(planned(row, std::get<RowCase>(answer)));
     }
   }
   return result;

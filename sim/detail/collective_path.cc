@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "sim/detail/path_builder.h"
+#include "topology/ring_entries.h"
 
 namespace refit::detail {
 namespace {
@@ -168,24 +169,32 @@ CollectivePath broadcast_path(const Schedule& schedule, const Cluster& cluster, 
   });
   std::rotate(chain.begin(), root_first, root_first + 1);
 
+  std::vector<std::vector<Rank>> domains;
+  for (const DomainMembers& one : chain) domains.push_back(one.ranks);
+  const std::vector<std::vector<Rank>> entries = ring_entries(cluster, domains);
+  const auto rails = static_cast<double>(entries.front().size());
+
   PathBuilder path(cluster);
   double latency = 0;
   for (std::size_t d = 0; d < chain.size(); ++d) {
-    const auto size = static_cast<double>(chain[d].ranks.size());
-    // Each member of a later domain gets 1/size of the bytes by NIC, the rest from its neighbours.
-    std::vector<double> weight_in(chain[d].ranks.size(), d == 0 ? 1 : 1 - 1 / size);
-    if (d == 0) {
-      const auto root = std::find(chain[0].ranks.begin(), chain[0].ranks.end(), op.src);
-      weight_in[static_cast<std::size_t>(root - chain[0].ranks.begin())] = 0;
+    // Who gets a share by NIC has the rest from its neighbours, as the others have all of it.
+    std::vector<double> weight_in(chain[d].ranks.size(), 1);
+    for (std::size_t i = 0; i < weight_in.size(); ++i) {
+      const Rank rank = chain[d].ranks[i];
+      if (d == 0) {
+        if (rank == op.src) weight_in[i] = 0;
+      } else if (std::ranges::find(entries[d], rank) != entries[d].end()) {
+        weight_in[i] = 1 - 1 / rails;
+      }
     }
     path.add_inside(chain[d], weight_in);
-    latency += (size - 1) * path.inside_latency(chain[d]);
+    latency += static_cast<double>(chain[d].ranks.size() - 1) * path.inside_latency(chain[d]);
     if (d + 1 == chain.size()) continue;
-    path.add_domain_hop(chain[d], chain[d + 1], 1);
+    path.add_ring_hop(entries[d], entries[d + 1], 1);
     latency += path.hop_latency(chain[d], chain[d + 1]);
   }
   CollectivePath finished = std::move(path).finish(latency);
-  finished.rails = static_cast<int>(chain.front().ranks.size());
+  finished.rails = static_cast<int>(rails);
   return finished;
 }
 

@@ -21,7 +21,7 @@ struct DomainShare {
 struct CollectivePath {
   std::vector<PathLink> links;  // each link once, weights > 0
   double latency_s = 0;         // until the first byte has come to the last rank
-  int rails = 1;                // members of the root's domain: NICs that a broadcast sends by
+  int rails = 1;                // NICs of every domain that a broadcast goes through
   // Bytes moved per byte of the flow, by kind of route and between domains.
   double network = 0;
   double nvlink = 0;

@@ -47,11 +47,14 @@ void PathBuilder::add_route(Rank src, Rank dst, double weight) {
 
 void PathBuilder::add_domain_hop(const DomainMembers& from, const DomainMembers& to,
                                  double weight) {
-  const std::size_t pairs = std::max(from.ranks.size(), to.ranks.size());
-  for (std::size_t i = 0; i < pairs; ++i) {
-    add_route(from.ranks[i % from.ranks.size()], to.ranks[i % to.ranks.size()],
-              weight / static_cast<double>(pairs));
-  }
+  add_ring_hop(from.ranks, to.ranks, weight);
+}
+
+void PathBuilder::add_ring_hop(const std::vector<Rank>& from, const std::vector<Rank>& to,
+                               double weight) {
+  const std::size_t pairs = std::max(from.size(), to.size());
+  for (std::size_t i = 0; i < pairs; ++i)
+    add_route(from[i % from.size()], to[i % to.size()], weight / static_cast<double>(pairs));
 }
 
 void PathBuilder::add_inside(const DomainMembers& members, std::span<const double> weight_in) {

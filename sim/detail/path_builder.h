@@ -26,6 +26,8 @@ class PathBuilder {
 
   // One edge of the ring or chain.
   void add_route(Rank src, Rank dst, double weight);
+  // `weight` between two domains, over pairs of members.
+  void add_ring_hop(const std::vector<Rank>& from, const std::vector<Rank>& to, double weight);
   // `weight` between two domains, over pairs of members so that all NICs of both sides take part.
   void add_domain_hop(const DomainMembers& from, const DomainMembers& to, double weight);
   // Inside a domain: what each member takes in; all members send alike.
