@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "executor/detail/list_by_rank.h"
+#include "topology/ring_entries.h"
 
 namespace refit {
 namespace {
@@ -77,7 +78,8 @@ class Writer {
       std::int64_t ranks = 0;
       for (const auto& domain : domains) ranks += static_cast<std::int64_t>(domain.size());
       // Of pieces fewer than bytes none is empty; of more, each byte is one.
-      return std::min(broadcast_pieces(op, domains), op.bytes) * (ranks - 1);
+      const std::size_t rails = ring_entries(cluster_, domains).front().size();
+      return std::min(broadcast_pieces(op, rails), op.bytes) * (ranks - 1);
     }
     std::int64_t moves = 0;
     for (const Segment& segment : segments_of(op, group)) {
@@ -157,8 +159,8 @@ class Writer {
         const std::vector<Rank>& to = domains[d];
         const std::size_t rail = static_cast<std::size_t>(p) % rails;
         forward(entries[d - 1][rail], entries[d][rail], begin, end, arrived);
-        const auto entry = static_cast<std::size_t>(
-            std::ranges::find(to, entries[d][rail]) - to.begin());
+        const auto entry =
+            static_cast<std::size_t>(std::ranges::find(to, entries[d][rail]) - to.begin());
         round_domain(to, entry, begin, end, arrived);
       }
     }

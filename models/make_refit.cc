@@ -74,7 +74,8 @@ void add_classes(const TensorSpec& tensor, const Members& members,
                                members.key.source_stage, members.tensors,
                                select_rows(from.layout, 1, places_in(from.rows, rows)),
                                select_rows(to.layout, 1, places_in(to.rows, rows)),
-                               static_cast<int>(in_checkpoint), tensor.part, conversions});
+                               static_cast<int>(in_checkpoint), tensor.part, conversions,
+                               tensor.scales});
     }
   }
   const std::size_t parts = refit.classes.size() - first;

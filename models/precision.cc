@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -73,6 +74,7 @@ StoredTensor divided(const TensorSpec& weight, const char* suffix, Dtype dtype,
   StoredTensor stored{weight, std::move(block)};
   stored.tensor.name += suffix;
   stored.tensor.dtype = dtype;
+  stored.tensor.scales = std::string_view(suffix).starts_with("_scale");
   for (std::size_t d = 0; d < stored.block.size(); ++d) {
     if (stored.block[d] == 1) continue;
     TensorDim& dim = stored.tensor.dims[d];

@@ -34,6 +34,7 @@ struct TensorClass {
   std::string part;            // TensorSpec::part of every member
   // What is more than a copy of bytes, in the order in which it happens.
   std::vector<Conversion> conversions = {};
+  bool scales = false;  // TensorSpec::scales of every member
 };
 
 // The question the planner answers: how do these tensors get from their source to their destination

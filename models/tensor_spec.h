@@ -62,6 +62,7 @@ struct TensorSpec {
   // The projection inside its layer that sharding rules with special cases ask for: "q", "k", "v",
   // "gate", "up", "down", "in_proj", … Empty if no rule asks.
   std::string part;
+  bool scales = false;  // of another tensor, not weights
 
   std::int64_t elements() const;
   std::int64_t bytes() const;

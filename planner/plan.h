@@ -32,7 +32,7 @@ struct Policy {
   Strategy rest = Strategy::reshard;  // for roles not named
   std::map<Role, Strategy> roles;
   Conduct conduct = {};
-  // Weights of multi-token-prediction modules take `rest`, whatever their role.
+  // Weights of multi-token-prediction modules take `rest`, whatever their role, and so do scales.
   Strategy of(const TensorClass& tensor_class) const;
 };
 

@@ -28,7 +28,7 @@ std::string_view to_string(Strategy strategy) {
 }
 
 Strategy Policy::of(const TensorClass& tensor_class) const {
-  if (tensor_class.mtp) return rest;
+  if (tensor_class.mtp || tensor_class.scales) return rest;
   const auto at = roles.find(tensor_class.role);
   return at == roles.end() ? rest : at->second;
 }

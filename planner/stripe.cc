@@ -39,7 +39,8 @@ void stripe(const StrategyInput& input, ScheduleBuilder& builder) {
   for (int stage = 0; stage < input.refit.stages; ++stage) {
     const StageWork& work = input.work[static_cast<std::size_t>(stage)];
     if (work.calls == 0) continue;
-    const int lane = network_lane(turn++ % input.streams());
+    const int stream = turn++ % input.streams();
+    const int lane = network_lane(stream);
     const auto next = [&] { return Slot{lane, builder.next_round(lane)}; };
     convert(lane, work.sources, work.convert_before, builder);
     if (input.conduct.stacks)
@@ -70,7 +71,8 @@ void stripe(const StrategyInput& input, ScheduleBuilder& builder) {
       first_owner += takers.size();
     }
     if (stripes.empty()) continue;
-    const Slot gather = next();
+    const int exchange_lane = nvlink_lane(stream);
+    const Slot gather{exchange_lane, builder.next_round(exchange_lane)};
     for (const Stripe& s : stripes)
       builder.broadcast(gather, s.at, s.takers, s.cargo, {s.chunk, s.chunk + 1}, {s.arrival});
   }

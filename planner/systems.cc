@@ -89,7 +89,7 @@ std::vector<System> table() {
   add("NeMo RL: gather, packed broadcast, load; two buffers, so that gathering and broadcasting "
       "overlap",
       "the whole refit: export, broadcast, load", true,
-      policy("nemo_rl_packed", gather_broadcast, packed(2)));
+      policy("nemo_rl_packed", gather_broadcast, packed(1)));
   add("NeMo RL: the same with one buffer, one step after the other",
       "the whole refit: export, broadcast, load", false,
       policy("nemo_rl_packed_serial", gather_broadcast, packed(1)));

@@ -6,9 +6,9 @@ namespace refit {
 
 std::vector<std::vector<Rank>> ring_entries(const Cluster& cluster,
                                             const std::vector<std::vector<Rank>>& domains) {
-  const auto narrowest = std::min_element(
-      domains.begin(), domains.end(),
-      [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  const auto narrowest =
+      std::min_element(domains.begin(), domains.end(),
+                       [](const auto& a, const auto& b) { return a.size() < b.size(); });
   std::vector<std::vector<Rank>> entries;
   for (const std::vector<Rank>& members : domains) {
     if (members.size() == narrowest->size()) {

@@ -175,11 +175,15 @@ Calibration calibrate(const std::vector<RowRun>& runs, const NetworkModel& start
 
 std::string network_model_yaml(const Calibration& calibration) {
   const NetworkModel& model = calibration.model;
+  std::set<std::string> scenarios;
+  for (const Fold& fold : calibration.folds)
+    if (fold.kind == Fold::Kind::scenario) scenarios.insert(fold.left_out);
   std::string text = fmt::format(
-      "name: {}\n# Written by `refit calibrate`; do not edit. Constants that a fit found, each "
-      "with its "
-      "source.\n",
-      model.name);
+      "name: {}\n"
+      "# Written by `refit calibrate`; do not edit. Fitted to {} rows in {} scenarios:\n"
+      "# half chi-square {:.2f} of it {:.2f} by the rows, {} steps, condition number {:.0f}.\n",
+      model.name, calibration.fit.residuals.size(), scenarios.size(), calibration.fit.objective,
+      calibration.fit.misfit, calibration.fit.iterations, calibration.fit.condition);
   for (const NetworkModel::Source& source : model.sources)
     text += fmt::format("{}:\n  value: {}\n  source: \"{}\"\n", source.parameter, source.value,
                         source.source);

@@ -61,13 +61,18 @@ Normal normal_of(const std::vector<Residual>& residuals, const std::vector<doubl
   return normal;
 }
 
-double objective(const std::vector<Residual>& residuals, const std::vector<double>& weights,
-                 const std::vector<std::size_t>& free, const Eigen::VectorXd& logs) {
+double misfit(const std::vector<Residual>& residuals, const std::vector<double>& weights) {
   double sum = 0;
   for (std::size_t r = 0; r < residuals.size(); ++r) {
     const double z = residuals[r].log_ratio / kSigma;
     sum += weights[r] * z * z / 2;
   }
+  return sum;
+}
+
+double objective(const std::vector<Residual>& residuals, const std::vector<double>& weights,
+                 const std::vector<std::size_t>& free, const Eigen::VectorXd& logs) {
+  double sum = misfit(residuals, weights);
   for (Eigen::Index i = 0; i < logs.size(); ++i) {
     const Prior prior = prior_of(free[static_cast<std::size_t>(i)]);
     const double z = (logs(i) - prior.centre) / prior.sigma;
@@ -144,6 +149,8 @@ Fit fit(const std::vector<FitRow>& rows, const std::vector<std::size_t>& free,
   const Eigen::VectorXd singular = normal.matrix.jacobiSvd().singularValues();
   result.condition = std::sqrt(singular.maxCoeff() / singular.minCoeff());
   result.values = values_of(logs);
+  result.objective = best;
+  result.misfit = misfit(result.residuals, weights);
   return result;
 }
 

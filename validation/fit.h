@@ -30,6 +30,8 @@ struct Fit {
   std::vector<std::size_t> free;   // constants that were fitted: indices into network_parameters()
   std::vector<double> values;      // of these
   std::vector<double> covariance;  // of their logarithms, row by row
+  double objective = 0;            // half the sum of squares, of rows and priors
+  double misfit = 0;               // of the rows alone
   double condition = 0;            // of the weighted problem, priors included
   std::vector<Residual> residuals;
   int iterations = 0;

@@ -10,7 +10,7 @@ namespace refit {
 // One published time beside what is predicted for it.
 struct ValidationRow {
   std::string id, system, model, hardware, grade;
-  double model_gb = 0;  // of one copy of the weights
+  double model_gb = 0;   // of one copy of the weights
   std::string scenario;  // equal for rows that tell of one and the same setting
   double published_s = 0;
   double predicted_s = 0;

@@ -88,7 +88,7 @@ class PathTable {
   KeyNumbers blocks_;
   std::vector<std::array<PathId, kBlock>> of_block_;
   std::map<std::pair<const CollectivePath*, int>, PathId> of_collective_;  // and lane of a stream
-  std::vector<PathLink> links_;  // scratch of of_pair
+  std::vector<PathLink> links_;                                            // scratch of of_pair
 };
 
 void order_op(const Schedule& schedule, const Op& op, TaskId task, LaneOrder& order) {

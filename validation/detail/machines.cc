@@ -8,6 +8,13 @@
 #include "topology/cluster_yaml.h"
 
 namespace refit::detail {
+namespace {
+
+constexpr int kSegmentNodes = 16;  // what schedulers give out of a rack of 18
+
+bool is_rack(const Machines& side) { return side.domain_gpus > side.gpus_per_node; }
+
+}  // namespace
 
 Machines machines(const MachineKind& kind, int gpus, std::optional<int> said_nodes,
                   std::optional<int> said_domains, const char* side,
@@ -41,6 +48,11 @@ Machines machines(const MachineKind& kind, int gpus, std::optional<int> said_nod
                     "are taken.",
                     gpus, side, *said_nodes, out.nodes, kind.catalog));
   }
+  if (is_rack(out) && !said_domains) {
+    assumptions.push_back(fmt::format(
+        "{} has racks of its own, of which jobs get all {} GPUs or segments of {} nodes.", side,
+        out.domain_gpus, kSegmentNodes));
+  }
   if (out.nodes * out.gpus_per_node != gpus) {
     assumptions.push_back(
         fmt::format("{} GPUs of {} do not fill {} x {}.", gpus, side, out.nodes, kind.catalog));
@@ -50,7 +62,7 @@ Machines machines(const MachineKind& kind, int gpus, std::optional<int> said_nod
 
 namespace {
 
-// The sizes of a side's NVLink domains, if the text says how many they are.
+// The sizes of a side's NVLink domains.
 std::vector<int> domain_sizes(const Machines& side) {
   const int gpus = side.nodes * side.gpus_per_node;
   std::vector<int> sizes;
@@ -58,8 +70,12 @@ std::vector<int> domain_sizes(const Machines& side) {
     return std::vector<int>(static_cast<std::size_t>(*side.said_domains),
                             gpus / *side.said_domains);
   }
+  // Jobs get whole racks, or segments of nodes of them.
+  const int whole = side.domain_gpus;
+  const int segment =
+      gpus % whole == 0 ? whole : std::min(whole, kSegmentNodes * side.gpus_per_node);
   for (int left = gpus; left > 0; left -= sizes.back()) {
-    sizes.push_back(std::min(left, side.domain_gpus));
+    sizes.push_back(std::min(left, segment));
   }
   return sizes;
 }
@@ -84,8 +100,9 @@ std::string cluster_yaml(const Machines& both) {
 
 std::string cluster_yaml(const Machines& training, const Machines& generation) {
   const bool said = training.said_domains || generation.said_domains;
+  // Racks are not shared between the sides.
   std::vector<int> first, second;
-  if (said) {
+  if (said || is_rack(training) || is_rack(generation)) {
     first = domain_sizes(training);
     second = domain_sizes(generation);
   }
