@@ -11,7 +11,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -130,18 +132,21 @@ std::vector<std::string> run_in_workers(const std::vector<Job>& jobs, int at_mos
                                         const std::function<void(std::size_t)>& done) {
   REFIT_CHECK(at_most >= 1);
   std::vector<Outcome> outcomes(jobs.size());
+  std::vector<std::size_t> order(jobs.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t j) { return jobs[j].size; });
   std::vector<Worker> running;
   std::size_t started = 0;
   std::size_t ended = 0;
   while (ended < jobs.size()) {
     while (started < jobs.size() && running.size() < static_cast<std::size_t>(at_most)) {
+      const std::size_t job = order[started++];
       try {
-        running.push_back(start(jobs, started));
+        running.push_back(start(jobs, job));
       } catch (const Error& error) {
-        outcomes[started].error = error;
+        outcomes[job].error = error;
         ++ended;
       }
-      ++started;
     }
     std::vector<pollfd> pipes;
     for (const Worker& worker : running) pipes.push_back({worker.pipe, POLLIN, 0});

@@ -10,6 +10,7 @@ namespace refit {
 struct Job {
   std::string name;  // for messages
   std::function<std::string()> work;
+  int size = 0;  // the largest start first, so that none is left over at the end
 };
 
 // As many as there are processors for this process.

@@ -33,12 +33,14 @@ Choice choose_among(const Scenario& scenario, const std::vector<Policy>& policie
   std::vector<Job> jobs;
   for (const std::size_t i : close) {
     const Policy& policy = policies[i];
-    jobs.push_back({policy.name, [&scenario, &options, &policy] {
+    jobs.push_back({policy.name,
+                    [&scenario, &options, &policy] {
                       const Schedule schedule =
                           plan(scenario.refit, scenario.cluster, policy, scenario.plan);
                       const Ensemble times = jittered_ensemble(schedule, scenario.cluster, options);
                       return Json{times.least_s, times.median_s, times.most_s}.dump();
-                    }});
+                    },
+                    job_size(policy)});
   }
   const std::vector<Json> ensembles = run_all(jobs, "comparing " + scenario.name);
   for (std::size_t i = 0; i < close.size(); ++i) {
@@ -54,13 +56,15 @@ ChosenPolicy best_policy(const Scenario& scenario) {
   const PredictOptions options{scenario.network_model, {}};
   std::vector<Job> jobs;
   for (const Policy& policy : all) {
-    jobs.push_back({policy.name, [&scenario, &options, &policy] {
+    jobs.push_back({policy.name,
+                    [&scenario, &options, &policy] {
                       const Schedule schedule = verified_plan(scenario, policy);
                       const Prediction prediction = predict(schedule, scenario.cluster, options);
                       const bool fits =
                           over_limits(schedule, scenario, prediction.timeline).empty();
                       return Json{schedule.ops.size(), prediction.makespan_s, fits}.dump();
-                    }});
+                    },
+                    job_size(policy)});
   }
   const std::vector<Json> results = run_all(jobs, "choosing for " + scenario.name);
   std::vector<Policy> policies;

@@ -71,10 +71,12 @@ std::vector<std::string> check_all(const Question& question, const CheckOptions&
   }
   std::vector<Job> jobs;
   for (const Policy& policy : policies) {
-    jobs.push_back({policy.name, [&scenario, policy] {
+    jobs.push_back({policy.name,
+                    [&scenario, policy] {
                       return findings_of(
                           plan(scenario.refit, scenario.cluster, policy, scenario.plan), scenario);
-                    }});
+                    },
+                    job_size(policy)});
   }
   Progress progress(
       fmt::format("checking {} {}", jobs.size(), jobs.size() == 1 ? "strategy" : "strategies"));

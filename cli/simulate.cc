@@ -149,7 +149,8 @@ std::vector<Job> jobs_for(const Question& question, const std::vector<Policy>& p
   }
   std::vector<Job> jobs;
   for (const Policy& policy : policies) {
-    jobs.push_back({policy.name, [&task, policy] {
+    jobs.push_back({policy.name,
+                    [&task, policy] {
                       StrategyResult row = evaluate(verified_plan(task.scenario, policy), task);
                       row.strategy = policy.name;
                       if (row.limits && keeps_limits(policy)) {
@@ -161,7 +162,8 @@ std::vector<Job> jobs_for(const Question& question, const std::vector<Policy>& p
                             predict(without, free.cluster, task.predict).makespan_s;
                       }
                       return to_json_text(row);
-                    }});
+                    },
+                    job_size(policy)});
   }
   return jobs;
 }

@@ -80,6 +80,11 @@ std::vector<Policy> chosen_policies(const Scenario& scenario,
   return policies;
 }
 
+int job_size(const Policy& policy) {
+  if (policy.rest == Strategy::optimal) return 2;
+  return policy.rest == Strategy::gather_broadcast ? 1 : 0;
+}
+
 ChosenPolicy chosen_policy(const Scenario& scenario, const std::optional<std::string>& name) {
   if (name == kAuto) return best_policy(scenario);
   if (name) return {policy_called(scenario, *name)};

@@ -31,6 +31,10 @@ inline constexpr const char* kStrategyNames =
 std::vector<Policy> chosen_policies(const Scenario& scenario,
                                     const std::optional<std::string>& list);
 
+// For workers, of jobs that do the same for several policies: `optimal` plans longest, and buckets
+// that everybody gets are long to verify.
+int job_size(const Policy& policy);
+
 struct ChosenPolicy {
   Policy policy;
   std::string reason = {};  // of "auto": why, two lines

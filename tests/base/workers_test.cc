@@ -50,6 +50,28 @@ TEST_CASE("results keep the order of the jobs, whichever ends first", "[base][wo
   CHECK(told == std::vector<std::size_t>{1, 2, 3});
 }
 
+TEST_CASE("the largest jobs start first, equal ones in their order", "[base][workers]") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const auto job = [&](const char* name, int size) {
+    return Job{name,
+               [&ends, name] {
+                 if (::write(ends[1], name, 1) != 1) throw std::runtime_error("no byte");
+                 return std::string(name);
+               },
+               size};
+  };
+  // One at a time, so each writes its letter before the next starts.
+  const std::vector<std::string> texts =
+      run_in_workers({job("a", 0), job("b", 2), job("c", 1), job("d", 2)}, 1);
+  char letters[4] = {};
+  REQUIRE(::read(ends[0], letters, 4) == 4);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  CHECK(std::string(letters, 4) == "bdca");
+  CHECK(texts == std::vector<std::string>{"a", "b", "c", "d"});
+}
+
 TEST_CASE("an Error arrives with its code and message", "[base][workers]") {
   const auto [code, message] =
       error_of({{"a", [] { return std::string("fine"); }},
