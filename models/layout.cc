@@ -120,16 +120,18 @@ std::vector<std::int64_t> Layout::elements_by_index() const {
     const DimPieces pieces = dim_pieces(d);
     std::vector<std::int64_t> sizes;
     for (const IntervalSet& piece : pieces.pieces) sizes.push_back(piece.size());
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      const std::vector<int> coordinate = mesh_.coordinate_of(static_cast<int>(i));
-      std::size_t at = 0;
-      for (const int axis : pieces.axes) {
-        const auto a = static_cast<std::size_t>(axis);
-        at = at * static_cast<std::size_t>(mesh_.axes()[a].size) +
-             static_cast<std::size_t>(coordinate[a]);
+    std::vector<std::size_t> piece_of = {0};  // by the coordinates of the axes so far
+    for (std::size_t a = 0; a < mesh_.axes().size(); ++a) {
+      const auto n = static_cast<std::size_t>(mesh_.axes()[a].size);
+      const bool cuts = placements_[a].sharded && placements_[a].dim == d;
+      std::vector<std::size_t> longer;
+      longer.reserve(piece_of.size() * n);
+      for (const std::size_t piece : piece_of) {
+        for (std::size_t i = 0; i < n; ++i) longer.push_back(cuts ? piece * n + i : piece);
       }
-      elements[i] *= sizes[at];
+      piece_of = std::move(longer);
     }
+    for (std::size_t i = 0; i < elements.size(); ++i) elements[i] *= sizes[piece_of[i]];
   }
   return elements;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
 #include "base/check.h"
 
@@ -44,15 +43,6 @@ struct DimGroups {
   std::vector<DimGroup> groups;  // by first row
 };
 
-int find_or_add(std::vector<Holders>& known, const Holders& holders) {
-  // Neighbouring rows mostly share holders with the last few sets, so look from the back.
-  for (std::size_t i = known.size(); i-- > 0;) {
-    if (known[i] == holders) return static_cast<int>(i);
-  }
-  known.push_back(holders);
-  return static_cast<int>(known.size()) - 1;
-}
-
 struct Edge {
   std::int64_t at = 0;
   bool opens = false;
@@ -86,14 +76,22 @@ DimGroups group_rows(const DimPieces& source, const DimPieces& destination) {
   });
 
   DimGroups result;
+  // Numbers equal sets alike, in the order in which they come.
+  std::map<Holders, int> source_numbers, destination_numbers;
+  const auto number = [](std::map<Holders, int>& numbers, std::vector<Holders>& sets,
+                         const Holders& holders) {
+    const auto [at, is_new] = numbers.try_emplace(holders, static_cast<int>(sets.size()));
+    if (is_new) sets.push_back(holders);
+    return at->second;
+  };
   std::map<std::pair<int, int>, std::size_t> group_at;
   Holders owners, demanders;
   for (std::size_t e = 0; e < edges.size(); ++e) {
     toggle(edges[e].of_source ? owners : demanders, edges[e]);
     if (e + 1 == edges.size() || edges[e + 1].at == edges[e].at) continue;
     if (owners.empty() || demanders.empty()) continue;
-    const std::pair key(find_or_add(result.sources, owners),
-                        find_or_add(result.destinations, demanders));
+    const std::pair key(number(source_numbers, result.sources, owners),
+                        number(destination_numbers, result.destinations, demanders));
     const auto [at, is_new] = group_at.try_emplace(key, result.groups.size());
     if (is_new) result.groups.push_back({key.first, key.second, {}});
     std::vector<Interval>& rows = result.groups[at->second].rows;
@@ -189,8 +187,8 @@ std::int64_t chunk_bytes(const Refit& refit, const Parcel& parcel, int chunk) {
 std::int64_t chunk_bytes(const Refit& refit, const Parcel& parcel, int chunk, int chunks) {
   std::int64_t sum = 0;
   for (const Fragment& fragment : parcel.fragments) {
-    const auto part = slice(fragment.region, chunk, chunks);
-    if (part) sum += bytes_of(refit, {fragment.tensor_class, *part});
+    sum += slice_elements(fragment.region, chunk, chunks) *
+           bytes_per_element(refit.classes[fragment.tensor_class.index()].dtype);
   }
   return sum;
 }

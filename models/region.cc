@@ -94,16 +94,34 @@ std::size_t sliced_dim(const Region& region, int parts) {
   return longest;
 }
 
+namespace {
+
+Interval sliced_side(const Interval& side, int part, int parts) {
+  const std::int64_t length = side.size();
+  return {side.begin + length * part / parts, side.begin + length * (part + 1) / parts};
+}
+
+}  // namespace
+
 std::optional<Region> slice(const Region& region, int part, int parts) {
   REFIT_CHECK(0 <= part && part < parts);
   if (parts == 1) return region;
   const std::size_t dim = sliced_dim(region, parts);
-  const std::int64_t begin = region[dim].begin;
-  const std::int64_t length = region[dim].size();
   Region cut = region;
-  cut[dim] = {begin + length * part / parts, begin + length * (part + 1) / parts};
+  cut[dim] = sliced_side(region[dim], part, parts);
   if (cut[dim].size() == 0) return std::nullopt;
   return cut;
+}
+
+std::int64_t slice_elements(const Region& region, int part, int parts) {
+  REFIT_CHECK(0 <= part && part < parts);
+  if (parts == 1) return elements(region);
+  const std::size_t dim = sliced_dim(region, parts);
+  std::int64_t product = sliced_side(region[dim], part, parts).size();
+  for (std::size_t d = 0; d < region.size(); ++d) {
+    if (d != dim) product *= region[d].size();
+  }
+  return product;
 }
 
 }  // namespace refit

@@ -139,6 +139,7 @@ TEST_CASE("slice: the parts of a region are disjoint, cover it and differ by a r
   for (int part = 0; part < parts; ++part) {
     const auto box = slice(whole, part, parts);
     const std::int64_t size = box ? elements(*box) : 0;
+    REQUIRE(slice_elements(whole, part, parts) == size);
     least = std::min(least, size);
     most = std::max(most, size);
     sum += size;
