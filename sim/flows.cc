@@ -2,10 +2,10 @@
 
 namespace refit {
 
-void Flows::start(FlowId flow, PathId path, double bytes, double now_s) {
+void Flows::start(FlowId flow, std::span<const PathLink> links, double bytes, double now_s) {
   if (flow >= progress_.size()) progress_.resize(flow + 1);
   progress_[flow] = {bytes, now_s, 0};
-  rates_.add(flow, path);
+  rates_.add(flow, links);
 }
 
 std::optional<Flows::End> Flows::next() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/event_heap.h"
@@ -18,9 +19,9 @@ class Flows {
  public:
   explicit Flows(const LinkPaths& paths) : rates_(paths) {}  // the paths must outlive it
 
-  // The path must have links. `now_s` never falls from call to call, and is never past the next
-  // end. A number may be used again when its flow has ended.
-  void start(FlowId flow, PathId path, double bytes, double now_s);
+  // At least one link; the span need not live on. `now_s` never falls from call to call, and is
+  // never past the next end. A number may be used again when its flow has ended.
+  void start(FlowId flow, std::span<const PathLink> links, double bytes, double now_s);
   // The flow that ends first, of equals the one with the smallest number. After all starts and ends
   // of an instant, settle() must have been called.
   struct End {

@@ -23,8 +23,7 @@ MaxMin::MaxMin(const LinkPaths& paths) : paths_(paths), links_(paths.capacity_by
     links_[l].capacity_bytes_per_s = paths.capacity_bytes_per_s[l];
 }
 
-void MaxMin::add(FlowId id, PathId path) {
-  const auto links = paths_.of(path);
+void MaxMin::add(FlowId id, std::span<const PathLink> links) {
   REFIT_CHECK(!links.empty());
   if (id >= flows_.size()) flows_.resize(id + 1);
   Flow& flow = flows_[id];

@@ -26,8 +26,9 @@ class MaxMin {
  public:
   explicit MaxMin(const LinkPaths& paths);  // must outlive it; paths may be added meanwhile
 
-  // The path must have links. Numbers of flows should be dense.
-  void add(FlowId flow, PathId path);
+  // At least one link; the span need not live on. Numbers of flows should be dense.
+  void add(FlowId flow, std::span<const PathLink> links);
+  void add(FlowId flow, PathId path) { add(flow, paths_.of(path)); }
   void remove(FlowId flow);
   // 0: flows over the link stand still.
   void set_capacity(LinkId link, double bytes_per_s);

@@ -148,8 +148,7 @@ class Assigner {
     in_s_[receive_port(entry)] += bytes / in_rate(entry);
     received_[entry.index()] += bytes;
     const auto number = static_cast<std::uint32_t>(result_.chunks.size());
-    result_.deliveries.push_back({entry.value, number, DeliveryState::open, alone});
-    result_.any_alone = result_.any_alone || alone;
+    result_.add({entry.value, number, alone});
     if (any_own_) own_lead_[entry.index()] += bytes;
   }
 

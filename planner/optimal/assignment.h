@@ -31,7 +31,6 @@ enum class DeliveryState : std::uint8_t { open, chosen, under_way, done };
 struct PlanDelivery {
   std::int32_t entry = 0;  // rank
   std::uint32_t chunk = 0;
-  DeliveryState state = DeliveryState::open;
   bool alone = false;  // for this rank only: it comes into the island some other way, too
 };
 
@@ -39,10 +38,17 @@ struct PlanDelivery {
 struct Assignment {
   std::vector<PlanChunk> chunks;
   std::vector<PlanDelivery> deliveries;
+  std::vector<DeliveryState> states;  // by delivery; apart, since the swarm asks for little else
   std::vector<std::int32_t> holders;  // of all chunks; the first of a chunk is meant to send it
   std::vector<double> sent_s;         // by send port: first copies assigned to it, in seconds
 
   bool any_alone = false;  // some delivery is for one rank only
+
+  void add(const PlanDelivery& delivery) {
+    deliveries.push_back(delivery);
+    states.push_back(DeliveryState::open);
+    any_alone = any_alone || delivery.alone;
+  }
 
   // Whether the rank gets the chunk by a delivery of its own.
   bool enters_alone(const PlanChunk& chunk, Rank rank) const {

@@ -123,7 +123,7 @@ class Builder {
       const bool enters = std::any_of(entries.begin(), entries.end(),
                                       [&](const Entry& e) { return e.rank == taker; });
       if (enters) continue;
-      plan.deliveries.push_back({taker.value, number, DeliveryState::open, false});
+      plan.add({taker.value, number, false});
       in_bytes_[taker.index()] += chunk.bytes;
     }
     chunk.end = static_cast<std::uint32_t>(plan.deliveries.size());

@@ -25,7 +25,7 @@ class Swarm {
         offers_(plan, ports_, network.ranks(), ready_s),
         chooser_(contents, plan, network, options, ports_, budgets_, offers_),
         instant_(plan, network, options, ports_, budgets_, offers_, chooser_),
-        flows_(ports_.paths()),
+        flows_(ports_.links()),
         pending_(plan.deliveries.size()),
         ranks_of_send_port_(network.send_ports.size()) {
     for (int r = 0; r < network.ranks(); ++r) ranks_of_send_port_[ports_.send_port(r)].push_back(r);
@@ -80,7 +80,7 @@ class Swarm {
   void start(const SwarmChoice& choice) {
     PlanDelivery& d = plan_.deliveries[choice.delivery];
     PlanChunk& chunk = plan_.chunks[d.chunk];
-    d.state = DeliveryState::under_way;
+    plan_.states[choice.delivery] = DeliveryState::under_way;
     chunk.pods |= pod_bit(ports_.pod(d.entry));
     if (choice.fresh && chunk.copies == 1) {
       const int meant = plan_.holders_of(chunk).front();
@@ -92,7 +92,8 @@ class Swarm {
     depth_.push_back(depth);
     result_.ops.push_back({Rank(choice.sender), Rank(d.entry), choice.delivery, choice.from,
                            via_of(choice, chunk), now_s_, 0});
-    flows_.start(static_cast<FlowId>(op), ports_.path(choice.sender, d.entry), chunk.bytes, now_s_);
+    flows_.start(static_cast<FlowId>(op), ports_.links_between(choice.sender, d.entry), chunk.bytes,
+                 now_s_);
     --pending_;
   }
 
@@ -106,7 +107,7 @@ class Swarm {
     const WireOp op = result_.ops[at(id)];
     PlanDelivery& d = plan_.deliveries[op.delivery];
     const std::size_t port = ports_.receive_port(d.entry);
-    d.state = DeliveryState::done;
+    plan_.states[op.delivery] = DeliveryState::done;
     ports_.leave(op.src.value, d.entry);
     for (const int rank : ranks_of_send_port_[ports_.send_port(op.src.value)]) offers_.wake(rank);
     if (ports_.work_left_s(port) > kNothing_s) offers_.wake_for(port, options_.wakes);
@@ -118,7 +119,8 @@ class Swarm {
     const PlanChunk& chunk = plan_.chunks[plan_.deliveries[op.delivery].chunk];
     const std::uint32_t count = chunk.end - chunk.first;
     const auto offer_open = [&](std::uint32_t d) {
-      if (plan_.deliveries[d].state == DeliveryState::open) offers_.add(op.dst.value, {d, id});
+      if (plan_.states[d] == DeliveryState::open)
+        offers_.add(op.dst.value, {d, static_cast<std::int32_t>(id)});
     };
     if (options_.offers == 0 || count <= static_cast<std::uint32_t>(options_.offers) + 1) {
       for (std::uint32_t d = chunk.first; d < chunk.end; ++d) offer_open(d);

@@ -71,9 +71,10 @@ std::optional<SwarmChoice> SwarmChooser::pick_fresh(int sender, bool& owes) {
            const std::uint32_t count = chunk.end - chunk.first;
            for (std::uint32_t z = 0; z < std::min<std::uint32_t>(count, kReceiversOfFresh); ++z) {
              const std::uint32_t id = chunk.first + (number % count + z) % count;
+             if (plan_.states[id] != DeliveryState::open) continue;
              const PlanDelivery& d = plan_.deliveries[id];
              const std::size_t port = ports_.receive_port(d.entry);
-             if (d.state != DeliveryState::open || !may_take(sender, d)) continue;
+             if (!may_take(sender, d)) continue;
              ++candidates;
              const int rotation = (net_.island[at(d.entry)] * 131 + net_.rail[at(sender)]) % 97;
              const double score = ports_.urgency_s(port) * (1 + 1e-7 * rotation);
@@ -108,12 +109,13 @@ std::optional<SwarmChoice> SwarmChooser::pick_offered(int sender, bool only_fres
     for (std::size_t z = bundle->offers.size();
          z-- > 0 && looked < kOffersLooked && skipped < kMostSkipped;) {
       const Offer offer = bundle->offers[z];
-      const PlanDelivery& d = plan_.deliveries[offer.delivery];
-      if (d.state == DeliveryState::chosen) continue;
-      if (d.state != DeliveryState::open) {
+      const DeliveryState state = plan_.states[offer.delivery];
+      if (state == DeliveryState::chosen) continue;
+      if (state != DeliveryState::open) {
         s.forget(*bundle, z);
         continue;
       }
+      const PlanDelivery& d = plan_.deliveries[offer.delivery];
       const PlanChunk& chunk = plan_.chunks[d.chunk];
       if (only_fresh && chunk.copies > 0) {
         ++skipped;
@@ -155,7 +157,7 @@ std::optional<SwarmChoice> SwarmChooser::pick_of_neighbours(int thief) {
     if (std::binary_search(demanders.begin(), demanders.end(), Rank(thief))) return true;
     for (std::uint32_t id = chunk.first; id < chunk.end; ++id) {
       const PlanDelivery& d = plan_.deliveries[id];
-      if (d.state != DeliveryState::open || !may_take(thief, d)) continue;
+      if (plan_.states[id] != DeliveryState::open || !may_take(thief, d)) continue;
       const double score = ports_.urgency_s(ports_.receive_port(d.entry));
       if (best && score <= best_score) continue;
       const bool proxied = chunk.proxied_by != kNobody && plan_.holders_of(chunk).front() == victim;

@@ -71,10 +71,10 @@ void SwarmInstant::steal() {
 }
 
 void SwarmInstant::hold(const SwarmChoice& choice) {
-  PlanDelivery& d = plan_.deliveries[choice.delivery];
+  const PlanDelivery& d = plan_.deliveries[choice.delivery];
   PlanChunk& chunk = chunk_of(d);
   const std::size_t port = ports_.receive_port(d.entry);
-  d.state = DeliveryState::chosen;
+  plan_.states[choice.delivery] = DeliveryState::chosen;
   budgets_.change(choice.sender, d, choice.fresh, chunk.copies, -1);
   chooser_.meet(choice.sender, d.entry);
   ++chunk.copies;
@@ -88,9 +88,9 @@ SwarmChoice SwarmInstant::release(std::size_t port, std::size_t k) {
   const SwarmChoice choice = tentative_[port][k];
   tentative_[port].erase(tentative_[port].begin() + static_cast<std::ptrdiff_t>(k));
   if (tentative_[port].empty()) std::erase(taken_, port);
-  PlanDelivery& d = plan_.deliveries[choice.delivery];
+  const PlanDelivery& d = plan_.deliveries[choice.delivery];
   PlanChunk& chunk = chunk_of(d);
-  d.state = DeliveryState::open;
+  plan_.states[choice.delivery] = DeliveryState::open;
   --chunk.copies;
   budgets_.change(choice.sender, d, choice.fresh, chunk.copies, +1);
   ports_.leave(choice.sender, d.entry);
@@ -132,10 +132,9 @@ bool SwarmInstant::augment(int sender) {
     const OfferBundle* bundle = s.bundle_to(taken[k]);
     if (bundle == nullptr || visited_[taken[k]] == visit_) continue;
     ++tried;
-    const auto newest_open =
-        std::find_if(bundle->offers.rbegin(), bundle->offers.rend(), [&](const Offer& offer) {
-          return plan_.deliveries[offer.delivery].state == DeliveryState::open;
-        });
+    const auto newest_open = std::find_if(
+        bundle->offers.rbegin(), bundle->offers.rend(),
+        [&](const Offer& offer) { return plan_.states[offer.delivery] == DeliveryState::open; });
     if (newest_open == bundle->offers.rend()) continue;
     if (take_over({sender, newest_open->delivery, newest_open->from, false, kNobody})) return true;
   }
@@ -143,19 +142,20 @@ bool SwarmInstant::augment(int sender) {
 }
 
 bool SwarmInstant::take_over(const SwarmChoice& wish) {
-  PlanDelivery& wanted = plan_.deliveries[wish.delivery];
+  const PlanDelivery& wanted = plan_.deliveries[wish.delivery];
+  DeliveryState& state = plan_.states[wish.delivery];
   const std::size_t port = ports_.receive_port(wanted.entry);
-  if (wanted.state != DeliveryState::open || visited_[port] == visit_) return false;
+  if (state != DeliveryState::open || visited_[port] == visit_) return false;
   visited_[port] = visit_;
   for (std::size_t k = 0; k < tentative_[port].size(); ++k) {
     if (tentative_[port][k].sender == wish.sender) continue;
     const SwarmChoice other = release(port, k);
     // The place is kept while the other one looks for a new receiver.
-    wanted.state = DeliveryState::chosen;
+    state = DeliveryState::chosen;
     const bool possible = chooser_.may_take(wish.sender, wanted);
     ports_.keep(wish.sender, wanted.entry);
     const auto instead = possible ? chooser_.pick(other.sender, turn_) : std::nullopt;
-    wanted.state = DeliveryState::open;
+    state = DeliveryState::open;
     ports_.unkeep(wish.sender, wanted.entry);
     if (instead) {
       hold(*instead);

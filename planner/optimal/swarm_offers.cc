@@ -31,9 +31,34 @@ std::vector<std::uint32_t> chunks_in_turn(const Assignment& plan) {
 
 }  // namespace
 
+int BundleIndex::find(int port, const std::vector<OfferBundle>& bundles) const {
+  if (slots_.empty()) return -1;
+  for (std::size_t s = first_slot(port); slots_[s] >= 0; s = (s + 1) & (slots_.size() - 1)) {
+    if (bundles[at(slots_[s])].port == port) return slots_[s];
+  }
+  return -1;
+}
+
+void BundleIndex::add_last(const std::vector<OfferBundle>& bundles) {
+  if (2 * bundles.size() <= slots_.size()) {
+    insert(bundles.back().port, static_cast<std::int32_t>(bundles.size() - 1));
+    return;
+  }
+  shift_ = slots_.empty() ? 29 : shift_ - 1;
+  slots_.assign(std::size_t{1} << (32 - shift_), -1);
+  for (std::size_t b = 0; b < bundles.size(); ++b)
+    insert(bundles[b].port, static_cast<std::int32_t>(b));
+}
+
+void BundleIndex::insert(int port, std::int32_t bundle) {
+  std::size_t s = first_slot(port);
+  while (slots_[s] >= 0) s = (s + 1) & (slots_.size() - 1);
+  slots_[s] = bundle;
+}
+
 OfferBundle* Sender::bundle_to(std::size_t port) {
-  const auto found = bundle_of_port.find(static_cast<int>(port));
-  return found == bundle_of_port.end() ? nullptr : &bundles[at(found->second)];
+  const int found = bundle_of_port.find(static_cast<int>(port), bundles);
+  return found < 0 ? nullptr : &bundles[at(found)];
 }
 
 void Sender::forget(OfferBundle& bundle, std::size_t z) {
@@ -44,7 +69,7 @@ void Sender::forget(OfferBundle& bundle, std::size_t z) {
 
 SwarmOffers::SwarmOffers(const Assignment& plan, const SwarmPorts& ports, int ranks,
                          const std::vector<double>& ready_s)
-    : plan_(plan), ports_(ports), senders_(at(ranks)) {
+    : plan_(plan), ports_(ports), senders_(at(ranks)), is_awake_(at(ranks), 0) {
   std::size_t receive_ports = 0;
   for (int r = 0; r < ranks; ++r)
     receive_ports = std::max(receive_ports, ports.receive_port(r) + 1);
@@ -88,19 +113,21 @@ void SwarmOffers::add_fresh(std::uint32_t chunk) {
 void SwarmOffers::add(int rank, Offer offer) {
   Sender& s = of(rank);
   const auto port = static_cast<int>(ports_.receive_port(plan_.deliveries[offer.delivery].entry));
-  const auto [found, is_new] =
-      s.bundle_of_port.try_emplace(port, static_cast<int>(s.bundles.size()));
-  if (is_new) s.bundles.push_back({port, {}});
-  std::vector<Offer>& offers = s.bundles[at(found->second)].offers;
-  if (offers.empty()) offered_to_[at(port)].emplace_back(rank, found->second);
+  int bundle = s.bundle_of_port.find(port, s.bundles);
+  if (bundle < 0) {
+    bundle = static_cast<int>(s.bundles.size());
+    s.bundles.push_back({port, {}});
+    s.bundle_of_port.add_last(s.bundles);
+  }
+  std::vector<Offer>& offers = s.bundles[at(bundle)].offers;
+  if (offers.empty()) offered_to_[at(port)].emplace_back(rank, bundle);
   offers.push_back(offer);
   ++s.offered;
 }
 
 void SwarmOffers::wake(int rank) {
-  Sender& s = of(rank);
-  if (s.awake || s.offered <= 0 || !ports_.can_send(rank)) return;
-  s.awake = true;
+  if (is_awake_[at(rank)] != 0 || of(rank).offered <= 0 || !ports_.can_send(rank)) return;
+  is_awake_[at(rank)] = 1;
   awake_.push_back(rank);
 }
 
@@ -116,11 +143,10 @@ void SwarmOffers::wake_for(std::size_t port, int most) {
        ++steps) {
     if (q >= by.size()) q = 0;
     const auto [rank, bundle] = by[q];
-    Sender& s = of(rank);
-    if (!s.awake && ports_.can_send(rank)) {
+    if (is_awake_[at(rank)] == 0 && ports_.can_send(rank)) {
+      Sender& s = of(rank);
       std::vector<Offer>& offers = s.bundles[at(bundle)].offers;
-      while (!offers.empty() &&
-             plan_.deliveries[offers.back().delivery].state >= DeliveryState::under_way) {
+      while (!offers.empty() && plan_.states[offers.back().delivery] >= DeliveryState::under_way) {
         offers.pop_back();
         --s.offered;
       }
@@ -145,7 +171,7 @@ std::vector<int> SwarmOffers::take_awake() {
     if (x.first_copies_s != y.first_copies_s) return x.first_copies_s > y.first_copies_s;
     return x.offered != y.offered ? x.offered < y.offered : a < b;
   });
-  for (const int rank : awake_) of(rank).awake = false;
+  for (const int rank : awake_) is_awake_[at(rank)] = 0;
   return std::exchange(awake_, {});
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -13,7 +12,7 @@ namespace refit {
 // A delivery that some rank could make.
 struct Offer {
   std::uint32_t delivery = 0;
-  std::int64_t from = -1;  // wire op that brought the chunk there; -1: had at the start
+  std::int32_t from = -1;  // wire op that brought the chunk there; -1: had at the start
 };
 
 // Everything that one rank could send to one receive port.
@@ -22,15 +21,33 @@ struct OfferBundle {
   std::vector<Offer> offers;
 };
 
+// Where a sender's bundle for a port is: asked so often, mostly in vain, that a node per port and
+// its cache misses would be the swarm's slowest part. Open addressing, at most half full.
+class BundleIndex {
+ public:
+  // -1: there is none.
+  int find(int port, const std::vector<OfferBundle>& bundles) const;
+  // The last of the bundles is new.
+  void add_last(const std::vector<OfferBundle>& bundles);
+
+ private:
+  std::size_t first_slot(int port) const {
+    return (static_cast<std::uint32_t>(port) * 2654435761U) >> shift_;
+  }
+  void insert(int port, std::int32_t bundle);
+
+  std::vector<std::int32_t> slots_;  // places of bundles; -1: empty
+  int shift_ = 32;                   // 32 bits less this number a slot
+};
+
 // What one rank could send.
 struct Sender {
   std::vector<std::uint32_t> fresh;  // chunks that it owns, in the order of their turn
   std::size_t fresh_at = 0;          // those before have a copy on the way
   std::vector<OfferBundle> bundles;
-  std::unordered_map<int, int> bundle_of_port;  // only looked up, never walked
+  BundleIndex bundle_of_port;
   std::int64_t offered = 0;
   double first_copies_s = 0;  // that it still owes
-  bool awake = false;         // looks for something to send in this instant
 
   OfferBundle* bundle_to(std::size_t port);
   // Offer z of a bundle is somebody's already.
@@ -67,6 +84,7 @@ class SwarmOffers {
   const Assignment& plan_;
   const SwarmPorts& ports_;
   std::vector<Sender> senders_;                               // by rank
+  std::vector<std::uint8_t> is_awake_;                        // by rank: looks for work now
   std::vector<std::vector<std::pair<int, int>>> offered_to_;  // by receive port: rank, bundle
   std::vector<std::size_t> next_woken_;                       // by receive port
   std::vector<int> awake_;

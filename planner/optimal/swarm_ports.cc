@@ -13,6 +13,7 @@ SwarmPorts::SwarmPorts(const PlanNetwork& network, const Assignment& plan)
     : net_(network),
       send_busy_(network.send_ports.size(), {0, 0}),
       receive_busy_(network.receive_ports.size(), {0, 0}),
+      can_send_(network.send_ports.size(), 0),
       work_left_s_(network.receive_ports.size(), 0),
       trunk_work_left_s_(network.trunks_in.size(), 0),
       pod_of_receive_port_(network.receive_ports.size(), kNobody),
@@ -20,7 +21,7 @@ SwarmPorts::SwarmPorts(const PlanNetwork& network, const Assignment& plan)
   for (const auto* ports :
        {&network.send_ports, &network.receive_ports, &network.trunks_out, &network.trunks_in}) {
     for (const PlanNetwork::Port& port : *ports)
-      paths_.capacity_bytes_per_s.push_back(port.bytes_per_s);
+      links_.capacity_bytes_per_s.push_back(port.bytes_per_s);
   }
   for (const PlanDelivery& d : plan.deliveries)
     work_left_s_[receive_port(d.entry)] += plan.chunks[d.chunk].bytes / in(d.entry).bytes_per_s;
@@ -36,30 +37,27 @@ SwarmPorts::SwarmPorts(const PlanNetwork& network, const Assignment& plan)
       }
     }
   }
+  for (std::size_t p = 0; p < network.send_ports.size(); ++p) note_can_send(p);
   for (std::size_t p = 0; p < network.receive_ports.size(); ++p) note_free(p);
 }
 
-PathId SwarmPorts::path(int src, int dst) {
-  const std::size_t out = send_port(src), in = receive_port(dst);
-  const auto [found, is_new] = path_of_ports_.try_emplace(
-      (static_cast<std::uint64_t>(out) << 32) | in, static_cast<PathId>(paths_.size()));
-  if (!is_new) return found->second;
-  std::vector<PathLink> links;
-  std::size_t first = 0;
+std::span<const PathLink> SwarmPorts::links_between(int src, int dst) {
+  std::size_t count = 0, first = 0;
   const auto add = [&](const std::vector<PlanNetwork::Port>& ports, std::int64_t which) {
-    if (which >= 0) links.push_back({LinkId(static_cast<std::int64_t>(first) + which), 1});
+    if (which >= 0) between_[count++] = {LinkId(static_cast<std::int64_t>(first) + which), 1};
     first += ports.size();
   };
   const bool crosses = crosses_trunks(src, dst);
-  add(net_.send_ports, static_cast<std::int64_t>(out));
-  add(net_.receive_ports, static_cast<std::int64_t>(in));
+  add(net_.send_ports, static_cast<std::int64_t>(send_port(src)));
+  add(net_.receive_ports, static_cast<std::int64_t>(receive_port(dst)));
   add(net_.trunks_out, crosses ? pod(src) : kNobody);
   add(net_.trunks_in, crosses ? pod(dst) : kNobody);
-  return paths_.add(links);
+  return std::span(between_).first(count);
 }
 
 void SwarmPorts::change(int src, int dst, int by) {
   change_place(send_busy_[send_port(src)], src, dst, by);
+  note_can_send(send_port(src));
   change_place(receive_busy_[receive_port(dst)], src, dst, by);
   note_free(receive_port(dst));
 }

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <span>
 #include <vector>
 
 #include "planner/optimal/assignment.h"
@@ -29,7 +29,7 @@ class SwarmPorts {
   const PlanNetwork::Port& in(int rank) const { return net_.receive_ports[receive_port(rank)]; }
 
   using Way = PlanNetwork::Way;
-  bool can_send(int rank) const { return has_place(send_busy_[send_port(rank)], out(rank).slots); }
+  bool can_send(int rank) const { return can_send_[send_port(rank)] != 0; }
   bool can_receive(std::size_t port) const {
     return has_place(receive_busy_[port], net_.receive_ports[port].slots);
   }
@@ -47,9 +47,9 @@ class SwarmPorts {
   bool crosses_trunks(int src, int dst) const {
     return net_.way(Rank(src), Rank(dst)) == Way::crossing;
   }
-  // Over the two ports, and the trunks between them.
-  PathId path(int src, int dst);
-  const LinkPaths& paths() const { return paths_; }
+  // The two ports, and the trunks between them. Valid until the next call.
+  std::span<const PathLink> links_between(int src, int dst);
+  const LinkPaths& links() const { return links_; }  // capacities, no paths
 
   // A transfer takes its places, or leaves them.
   void take(int src, int dst) { change(src, dst, +1); }
@@ -86,11 +86,15 @@ class SwarmPorts {
   }
   void change(int src, int dst, int by);
   void note_free(std::size_t port);
+  void note_can_send(std::size_t port) {
+    can_send_[port] = has_place(send_busy_[port], net_.send_ports[port].slots) ? 1 : 0;
+  }
 
   const PlanNetwork& net_;
-  LinkPaths paths_;  // links: send ports, receive ports, trunks out of and into pods
-  std::unordered_map<std::uint64_t, PathId> path_of_ports_;  // only looked up, never walked
+  LinkPaths links_;  // send ports, receive ports, trunks out of and into pods
+  std::array<PathLink, 4> between_;
   std::vector<Busy> send_busy_, receive_busy_;
+  std::vector<std::uint8_t> can_send_;  // by send port; asked of very many ranks in turn
   std::vector<double> work_left_s_, trunk_work_left_s_;
   std::vector<int> pod_of_receive_port_;  // -1: no trunk
   std::vector<std::size_t> free_;

@@ -87,7 +87,7 @@ void FlowRun::begin_flow(TaskId task) {
   const Seat seat = free_seats_.back();
   free_seats_.pop_back();
   sitter_[seat] = task;
-  flows_.start(seat, graph_.path[task], graph_.bytes[task], now_s_);
+  flows_.start(seat, graph_.paths.of(graph_.path[task]), graph_.bytes[task], now_s_);
 }
 
 bool FlowRun::take_over(TaskId task) {
