@@ -1,12 +1,48 @@
 #include <algorithm>
-#include <map>
+#include <vector>
 
 #include "planner/replica_choice.h"
 #include "planner/strategies.h"
 
 namespace refit {
-
 namespace {
+
+// What one rank takes of one owner.
+struct Delivery {
+  Rank src, dst;
+  ParcelId parcel;
+
+  friend auto operator<=>(const Delivery&, const Delivery&) = default;
+};
+
+std::vector<Delivery> deliveries_of(const std::vector<ParcelId>& ids,
+                                    const std::vector<Parcel>& parcels) {
+  std::vector<Delivery> deliveries;
+  for (const ParcelId id : ids) {
+    const Parcel& parcel = parcels[id.index()];
+    const std::vector<Rank> takers = takers_of(parcel);
+    for (std::size_t t = 0; t < takers.size(); ++t) {
+      const int owner =
+          balanced_owner(static_cast<int>(parcel.owners.size()), static_cast<int>(takers.size()),
+                         static_cast<int>(t), ReplicaBalance::uniform);
+      deliveries.push_back({parcel.owners[static_cast<std::size_t>(owner)], takers[t], id});
+    }
+  }
+  return deliveries;
+}
+
+// One transfer per pair of ranks, by sender and receiver.
+void send_all(const std::vector<ParcelId>& ids, Slot slot, ScheduleBuilder& builder) {
+  std::vector<Delivery> deliveries = deliveries_of(ids, builder.parcels());
+  std::sort(deliveries.begin(), deliveries.end());
+  for (auto next = deliveries.begin(); next != deliveries.end();) {
+    const Delivery first = *next;
+    std::vector<ParcelId> cargo;
+    for (; next != deliveries.end() && next->src == first.src && next->dst == first.dst; ++next)
+      cargo.push_back(next->parcel);
+    builder.transfer(slot, first.src, first.dst, builder.cargo(std::move(cargo)), {0, 1});
+  }
+}
 
 // What trainers do with a stage before it is sent.
 void prepare(int lane, const StageWork& work, const Conduct& conduct, ScheduleBuilder& builder) {
@@ -40,23 +76,8 @@ void direct(const StrategyInput& input, ScheduleBuilder& builder) {
     builder.compute({lane, builder.next_round(lane)}, Work::call, builder.group(everyone),
                     work.calls, 0);
 
-    std::map<std::pair<Rank, Rank>, std::vector<ParcelId>> cargo_of;
-    for (const ParcelId id : input.parcels) {
-      const Parcel& parcel = builder.parcels()[id.index()];
-      if (parcel.stage != stage) continue;
-      const std::vector<Rank> takers = takers_of(parcel);
-      for (std::size_t t = 0; t < takers.size(); ++t) {
-        const int owner =
-            balanced_owner(static_cast<int>(parcel.owners.size()), static_cast<int>(takers.size()),
-                           static_cast<int>(t), ReplicaBalance::uniform);
-        cargo_of[{parcel.owners[static_cast<std::size_t>(owner)], takers[t]}].push_back(id);
-      }
-    }
-    const int round = builder.next_round(lane);
-    for (auto& [pair, parcels] : cargo_of) {
-      builder.transfer({lane, round}, pair.first, pair.second, builder.cargo(std::move(parcels)),
-                       {0, 1});
-    }
+    send_all(input.parcels[static_cast<std::size_t>(stage)], {lane, builder.next_round(lane)},
+             builder);
   }
 }
 

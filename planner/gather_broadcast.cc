@@ -45,17 +45,12 @@ struct Bucket {
 };
 
 std::vector<Bucket> buckets_of(const StrategyInput& input, int stage, ScheduleBuilder& builder) {
-  std::vector<ParcelId> content;
-  std::int64_t bytes = 0;
-  for (const ParcelId id : input.parcels) {
-    const Parcel& parcel = builder.parcels()[id.index()];
-    if (parcel.stage != stage) continue;
-    content.push_back(id);
-    bytes += parcel.bytes;
-  }
+  const std::vector<ParcelId>& content = input.parcels[static_cast<std::size_t>(stage)];
   if (content.empty()) return {};
+  std::int64_t bytes = 0;
+  for (const ParcelId id : content) bytes += builder.parcels()[id.index()].bytes;
   const int count = builder.parcels()[content.front().index()].chunks;
-  const CargoId cargo = builder.cargo(std::move(content));
+  const CargoId cargo = builder.cargo(content);
   std::vector<Bucket> buckets;
   for (int b = 0; b < count; ++b) {
     buckets.push_back(

@@ -11,10 +11,8 @@ using Shards = std::map<Rank, std::vector<ParcelId>>;
 
 Shards shards_of(const StrategyInput& input, const ScheduleBuilder& builder, int stage) {
   Shards shards;
-  for (const ParcelId id : input.parcels) {
-    const Parcel& parcel = builder.parcels()[id.index()];
-    if (parcel.stage == stage) shards[parcel.owners.front()].push_back(id);
-  }
+  for (const ParcelId id : input.parcels[static_cast<std::size_t>(stage)])
+    shards[builder.parcels()[id.index()].owners.front()].push_back(id);
   return shards;
 }
 

@@ -119,9 +119,12 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
     std::vector<bool> mine;
     for (const TensorClass& c : refit.classes) mine.push_back(policy.of(c) == strategy);
     if (std::none_of(mine.begin(), mine.end(), [](bool m) { return m; })) continue;
+    input.parcels.resize(static_cast<std::size_t>(refit.stages));
     for (std::size_t p = 0; p < builder.parcels().size(); ++p) {
-      if (builder.parcels()[p].group == group_of(strategy))
-        input.parcels.push_back(ParcelId(static_cast<std::int64_t>(p)));
+      const Parcel& parcel = builder.parcels()[p];
+      if (parcel.group != group_of(strategy)) continue;
+      input.parcels[static_cast<std::size_t>(parcel.stage)].emplace_back(
+          static_cast<std::int64_t>(p));
     }
     input.work = stage_work(refit, mine);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "base/check.h"
 
@@ -11,22 +12,31 @@ namespace {
 // The demanders of one domain that lack the parcel, in rank order: its local replicas.
 struct Stop {
   DomainId domain;
-  std::vector<Rank> replicas;
+  std::span<const Rank> replicas;
 };
 
-std::vector<Stop> stops_of(const std::vector<Rank>& ranks, const Cluster& cluster) {
+// Of ascending ranks, which must outlive the stops. A domain is a range of ranks, so its ranks are
+// neighbours in the list.
+std::vector<Stop> stops_of(std::span<const Rank> ranks, const Cluster& cluster) {
   std::vector<Stop> stops;
-  for (const Rank rank : ranks) {  // ranks of a domain need not be neighbours in the list
-    const DomainId domain = cluster.domain(rank);
-    const auto at =
-        std::find_if(stops.begin(), stops.end(), [&](const Stop& s) { return s.domain == domain; });
-    if (at == stops.end()) {
-      stops.push_back({domain, {rank}});
-    } else {
-      at->replicas.push_back(rank);
-    }
+  while (!ranks.empty()) {
+    const DomainId domain = cluster.domain(ranks.front());
+    std::size_t count = 1;
+    while (count < ranks.size() && cluster.domain(ranks[count]) == domain) ++count;
+    stops.push_back({domain, ranks.first(count)});
+    ranks = ranks.subspan(count);
   }
   return stops;
+}
+
+// Those of ascending ranks that are in a domain.
+std::span<const Rank> ranks_in(const std::vector<Rank>& ranks, DomainId domain,
+                               const Cluster& cluster) {
+  const auto first = std::lower_bound(ranks.begin(), ranks.end(), domain,
+                                      [&](Rank r, DomainId d) { return cluster.domain(r) < d; });
+  const auto last =
+      std::find_if(first, ranks.end(), [&](Rank r) { return cluster.domain(r) != domain; });
+  return {first, last};
 }
 
 // With k source shards over L replicas, the first k mod L replicas take one source more than the
@@ -62,12 +72,16 @@ void add_chain(Rank owner, const std::vector<Stop>& stops, SourcePosition source
 }  // namespace
 
 std::vector<SourcePosition> source_positions(const std::vector<Parcel>& parcels) {
-  using Key = std::tuple<int, int, std::size_t, std::vector<Rank>>;
-  std::map<Key, int> count;
+  const auto key = [](const Parcel* parcel) {
+    return std::tuple<int, int, std::size_t, const std::vector<Rank>&>(
+        parcel->stage, parcel->group, parcel->owners.size(), parcel->demanders);
+  };
+  const auto before = [&](const Parcel* a, const Parcel* b) { return key(a) < key(b); };
+  std::map<const Parcel*, int, decltype(before)> count(before);  // by the first with equal keys
   std::vector<SourcePosition> positions;
   std::vector<const int*> counts;  // map nodes stay where they are
   for (const Parcel& parcel : parcels) {
-    int& so_far = count[Key(parcel.stage, parcel.group, parcel.owners.size(), parcel.demanders)];
+    int& so_far = count[&parcel];
     positions.push_back({so_far++, 0});
     counts.push_back(&so_far);
   }
@@ -96,10 +110,7 @@ Way choose_way(const Parcel& parcel, SourcePosition source, const Cluster& clust
   Way way;
   std::vector<Rank> outside;  // demanders with no owner in their domain, in replica order
   for (const Stop& stop : stops_of(parcel.demanders, cluster)) {
-    std::vector<Rank> owners_here;
-    for (const Rank owner : parcel.owners) {
-      if (cluster.domain(owner) == stop.domain) owners_here.push_back(owner);
-    }
+    const std::span<const Rank> owners_here = ranks_in(parcel.owners, stop.domain, cluster);
     if (owners_here.empty()) {
       outside.insert(outside.end(), stop.replicas.begin(), stop.replicas.end());
       continue;

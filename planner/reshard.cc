@@ -1,6 +1,9 @@
 #include <algorithm>
-#include <map>
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
 
+#include "base/check.h"
 #include "planner/replica_choice.h"
 #include "planner/strategies.h"
 
@@ -20,20 +23,24 @@ struct Edge {
 class Edges {
  public:
   std::size_t add(const Hop& hop, ParcelId parcel) {
-    const auto [at, is_new] =
-        at_.try_emplace({hop.depth, hop.src.value, hop.dst.value}, edges_.size());
+    const std::uint64_t pair =
+        (static_cast<std::uint64_t>(hop.src.index()) << 32) | hop.dst.index();
+    const auto depth = static_cast<std::size_t>(hop.depth);
+    if (depth >= at_.size()) at_.resize(depth + 1);
+    const auto [at, is_new] = at_[depth].try_emplace(pair, edges_.size());
     if (is_new) edges_.push_back({hop, {}, {}, {}, {}});
     edges_[at->second].parcels.push_back(parcel);
     return at->second;
   }
   void brought_by(std::size_t edge, std::size_t earlier) {
-    auto& list = edges_[edge].brought_by;
-    if (std::find(list.begin(), list.end(), earlier) == list.end()) list.push_back(earlier);
+    const std::uint64_t pair = (static_cast<std::uint64_t>(edge) << 32) | earlier;
+    if (joined_.insert(pair).second) edges_[edge].brought_by.push_back(earlier);
   }
   std::vector<Edge>& all() { return edges_; }
 
  private:
-  std::map<std::tuple<int, int, int>, std::size_t> at_;
+  std::vector<std::unordered_map<std::uint64_t, std::size_t>> at_;  // [depth], by src and dst
+  std::unordered_set<std::uint64_t> joined_;                        // pairs that are in brought_by
   std::vector<Edge> edges_;
 };
 
@@ -44,19 +51,28 @@ struct StageEdges {
 StageEdges stage_edges(const StrategyInput& input, const ScheduleBuilder& builder, int stage,
                        const std::vector<SourcePosition>& positions) {
   StageEdges edges;
-  for (const ParcelId id : input.parcels) {
+  struct Reached {
+    ParcelId parcel;
+    std::size_t edge = 0;
+  };
+  std::vector<Reached> reached(static_cast<std::size_t>(input.refit.ranks));  // by rank: lately
+  for (const ParcelId id : input.parcels[static_cast<std::size_t>(stage)]) {
     const Parcel& parcel = builder.parcels()[id.index()];
-    if (parcel.stage != stage) continue;
     const Way way = choose_way(parcel, positions[id.index()], input.cluster, input.options);
-    std::map<Rank, std::size_t> reached;  // rank -> network edge that brings this parcel there
+    // The network edge that has brought this parcel to where the hop begins.
+    const auto before = [&](const Hop& hop) {
+      const Reached& here = reached[hop.src.index()];
+      REFIT_CHECK(here.parcel == id);
+      return here.edge;
+    };
     for (const Hop& hop : way.network) {
       const std::size_t edge = edges.network.add(hop, id);
-      if (hop.depth > 0) edges.network.brought_by(edge, reached.at(hop.src));
-      reached[hop.dst] = edge;
+      if (hop.depth > 0) edges.network.brought_by(edge, before(hop));
+      reached[hop.dst.index()] = {id, edge};
     }
     for (const Hop& hop : way.fanout) {
       const std::size_t edge = edges.fanout.add(hop, id);
-      if (hop.depth > 0) edges.fanout.brought_by(edge, reached.at(hop.src));
+      if (hop.depth > 0) edges.fanout.brought_by(edge, before(hop));
     }
   }
   return edges;
@@ -99,9 +115,8 @@ void emit_stage(StageEdges& edges, int stream, int chunks, OpId call, ScheduleBu
   const int first_nvlink = builder.next_round(nvlink_lane(stream));
   const int rounds = chunks + static_cast<int>(std::max(network.size(), fanout.size()));
   for (int t = 0; t < rounds; ++t) {
-    for (int depth = 0; depth <= t; ++depth) {
+    for (int depth = std::max(0, t - chunks + 1); depth <= t; ++depth) {
       const int chunk = t - depth;
-      if (chunk >= chunks) continue;
       if (depth < static_cast<int>(network.size())) {
         emit(network[static_cast<std::size_t>(depth)], chunk,
              {network_lane(stream), first_network + t}, call, edges.network.all(), builder);

@@ -40,47 +40,52 @@ bool rides_along(const TensorClass& c, const std::set<std::pair<int, std::string
   return (c.part == "k" || c.part == "v") && has("q");
 }
 
-std::vector<bool> in_stage(const Refit& refit, std::vector<bool> mine, int stage) {
-  for (std::size_t i = 0; i < mine.size(); ++i) {
-    mine[i] = mine[i] && refit.classes[i].stage == stage;
-  }
-  return mine;
-}
+using Classes = std::vector<const TensorClass*>;
 
-}  // namespace
-
-ConvertWork convert_work(const Refit& refit, const std::vector<bool>& mine, EdgeSide side) {
+ConvertWork convert_work(int all_ranks, const Classes& classes, EdgeSide side) {
   ConvertWork work;
-  std::vector<double> bytes(static_cast<std::size_t>(refit.ranks), 0);
-  for (std::size_t i = 0; i < refit.classes.size(); ++i) {
-    const TensorClass& c = refit.classes[i];
+  std::vector<double> bytes;  // by rank; empty while there is nothing to convert
+  for (const TensorClass* c : classes) {
     double per_element = 0;
-    for (const Conversion& conversion : c.conversions) {
-      if (!mine[i] || conversion.side != side) continue;
+    for (const Conversion& conversion : c->conversions) {
+      if (conversion.side != side) continue;
       per_element += conversion.read_bytes + conversion.written_bytes;
-      work.steps += c.checkpoint_tensors;
+      work.steps += c->checkpoint_tensors;
     }
     if (per_element <= 0) continue;
-    const Layout& layout = side == EdgeSide::source ? c.source : c.destination;
+    bytes.resize(static_cast<std::size_t>(all_ranks), 0);
+    const Layout& layout = side == EdgeSide::source ? c->source : c->destination;
     const std::vector<Rank> ranks = layout.mesh().ranks();
     const std::vector<std::int64_t> elements = layout.elements_by_index();
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       bytes[ranks[r].index()] += per_element * static_cast<double>(elements[r]);
     }
   }
-  work.bytes = std::llround(*std::max_element(bytes.begin(), bytes.end()));
+  if (!bytes.empty()) work.bytes = std::llround(*std::max_element(bytes.begin(), bytes.end()));
   return work;
+}
+
+}  // namespace
+
+ConvertWork convert_work(const Refit& refit, const std::vector<bool>& mine, EdgeSide side) {
+  Classes classes;
+  for (std::size_t i = 0; i < refit.classes.size(); ++i) {
+    if (mine[i]) classes.push_back(&refit.classes[i]);
+  }
+  return convert_work(refit.ranks, classes, side);
 }
 
 std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& mine) {
   std::vector<StageWork> stages(static_cast<std::size_t>(refit.stages));
   std::set<std::pair<int, std::string>> parts;
+  std::vector<Classes> classes(stages.size());
   std::vector<const Mesh*> last_mesh(stages.size(), nullptr);
   for (const TensorClass& c : refit.classes) parts.insert({static_cast<int>(c.role), c.part});
   for (std::size_t i = 0; i < refit.classes.size(); ++i) {
     if (!mine[i]) continue;
     const TensorClass& c = refit.classes[i];
     StageWork& stage = stages[static_cast<std::size_t>(c.stage)];
+    classes[static_cast<std::size_t>(c.stage)].push_back(&c);
     const auto members = static_cast<std::int64_t>(c.members.size());
     const std::int64_t experts = local_experts(c);
     stage.bytes += c.bytes();
@@ -115,11 +120,9 @@ std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& m
     stage.sources.erase(std::unique(stage.sources.begin(), stage.sources.end()),
                         stage.sources.end());
   }
-  for (int s = 0; s < refit.stages; ++s) {
-    const std::vector<bool> here = in_stage(refit, mine, s);
-    StageWork& stage = stages[static_cast<std::size_t>(s)];
-    stage.convert_before = convert_work(refit, here, EdgeSide::source);
-    stage.convert_after = convert_work(refit, here, EdgeSide::destination);
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    stages[s].convert_before = convert_work(refit.ranks, classes[s], EdgeSide::source);
+    stages[s].convert_after = convert_work(refit.ranks, classes[s], EdgeSide::destination);
   }
   return stages;
 }

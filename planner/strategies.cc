@@ -1,14 +1,15 @@
 #include "planner/strategies.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace refit {
 
-std::vector<Rank> united(std::vector<Rank> ranks, const std::vector<Rank>& more) {
-  ranks.insert(ranks.end(), more.begin(), more.end());
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return ranks;
+std::vector<Rank> united(const std::vector<Rank>& ranks, const std::vector<Rank>& more) {
+  std::vector<Rank> all;
+  all.reserve(ranks.size() + more.size());
+  std::set_union(ranks.begin(), ranks.end(), more.begin(), more.end(), std::back_inserter(all));
+  return all;
 }
 
 void convert(int lane, const std::vector<Rank>& ranks, const ConvertWork& work,

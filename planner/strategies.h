@@ -16,14 +16,15 @@ struct StrategyInput {
   const Cluster& cluster;
   const PlanOptions& options;
   const Conduct& conduct;
-  std::vector<ParcelId> parcels;  // this strategy's
-  std::vector<StageWork> work;    // per stage, of this strategy's tensors
+  // Per stage, of this strategy's tensors.
+  std::vector<std::vector<ParcelId>> parcels;
+  std::vector<StageWork> work;
 
   int streams() const { return conduct.streams.value_or(options.streams); }
 };
 
-// The ranks of both lists, ascending, each once.
-std::vector<Rank> united(std::vector<Rank> ranks, const std::vector<Rank>& more);
+// The ranks of both ascending lists, each once.
+std::vector<Rank> united(const std::vector<Rank>& ranks, const std::vector<Rank>& more);
 
 // What `ranks` convert, next on a lane. No op if that is nothing.
 void convert(int lane, const std::vector<Rank>& ranks, const ConvertWork& work,

@@ -13,10 +13,10 @@ using Bundles = std::map<std::pair<Ranks, Ranks>, std::vector<ParcelId>>;
 
 Bundles bundles_of(const StrategyInput& input, const ScheduleBuilder& builder, int stage) {
   Bundles bundles;
-  for (const ParcelId id : input.parcels) {
+  for (const ParcelId id : input.parcels[static_cast<std::size_t>(stage)]) {
     const Parcel& parcel = builder.parcels()[id.index()];
     const Ranks takers = takers_of(parcel);
-    if (parcel.stage == stage && !takers.empty()) bundles[{parcel.owners, takers}].push_back(id);
+    if (!takers.empty()) bundles[{parcel.owners, takers}].push_back(id);
   }
   return bundles;
 }
