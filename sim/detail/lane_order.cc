@@ -18,7 +18,9 @@ LaneOrder::LaneOrder(int ranks, int lanes, TaskId first_junction)
       queues_(ranks_ * static_cast<std::size_t>(lanes), Queue{kBeforeAll, kNobody, 0}),
       sets_(1, Set{0, kNobody, kNobody, 0, kNobody}),
       seen_(first_junction, kNobody),
-      next_junction_(first_junction) {}
+      next_junction_(first_junction) {
+  edges_.reserve(2 * std::size_t{first_junction});  // a transfer waits on two ranks
+}
 
 void LaneOrder::after(TaskId task, TaskId before) {
   REFIT_CHECK(before != task);

@@ -87,16 +87,18 @@ void MemorySweep::run() {
 }
 
 void MemorySweep::find_relays() {
+  for (const Op& op : schedule_.ops) is_relay_.push_back(to_relay(op));
   uses_.assign(schedule_.ops.size(), 0);
   for (const Op& op : schedule_.ops) {
     if (!moves_bytes(op)) continue;
     for (const OpId earlier : schedule_.after_of(op)) {
-      if (is_relay(schedule_.ops[earlier.index()])) ++uses_[earlier.index()];
+      if (is_relay_[earlier.index()]) ++uses_[earlier.index()];
     }
   }
 }
 
-bool MemorySweep::is_relay(const Op& op) const {
+// Whether the op brings its receiver what it does not demand.
+bool MemorySweep::to_relay(const Op& op) const {
   if (op.kind != OpKind::transfer) return false;
   const Cargo& cargo = schedule_.cargos[op.cargo.index()];
   if (cargo.parcels.empty()) return false;
@@ -171,13 +173,13 @@ void MemorySweep::apply(const Event& event, bool begins) {
   } else {
     copy(op.src, op, true, MemoryTerm::staging, bytes);
     copy(op.dst, op, false, MemoryTerm::staging, bytes);
-    if (begins && is_relay(op)) change(op.dst, MemoryTerm::relayed, bytes);
+    if (begins && is_relay_[event.op]) change(op.dst, MemoryTerm::relayed, bytes);
   }
   if (cluster_.sites() > 1) copy_to_host(op, bytes);
   if (begins) return;
   for (const OpId earlier : schedule_.after_of(op)) {
     const Op& brought = schedule_.ops[earlier.index()];
-    if (is_relay(brought) && --uses_[earlier.index()] == 0)
+    if (is_relay_[earlier.index()] && --uses_[earlier.index()] == 0)
       change(brought.dst, MemoryTerm::relayed, -static_cast<double>(brought.bytes));
   }
 }

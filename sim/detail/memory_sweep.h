@@ -45,7 +45,7 @@ class MemorySweep {
   };
 
   void find_relays();
-  bool is_relay(const Op& op) const;
+  bool to_relay(const Op& op) const;
   void apply(const Event& event, bool begins);
   void copy(Rank rank, const Op& op, bool sending, MemoryTerm term, double bytes);
   void copy_to_host(const Op& op, double bytes);
@@ -59,6 +59,7 @@ class MemorySweep {
   std::vector<MemoryTerms> now_;  // by rank
   std::vector<RankMemoryUse> peak_;
   std::vector<double> packed_, by_socket_;  // bytes in flight by rank, lane, direction
+  std::vector<bool> is_relay_;              // by op
   std::vector<int> uses_;                   // by op: how many still send what it brought to a relay
   std::map<Rank, Trace> traces_;
   double makespan_s_ = 0, now_s_ = 0;

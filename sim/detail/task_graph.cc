@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "sim/detail/alike_ranks.h"
 #include "sim/detail/collective_path.h"
 #include "sim/detail/key_numbers.h"
 #include "sim/detail/lane_order.h"
@@ -91,7 +92,8 @@ class PathTable {
   std::vector<PathLink> links_;                                            // scratch of of_pair
 };
 
-void order_op(const Schedule& schedule, const Op& op, TaskId task, LaneOrder& order) {
+void order_op(const Schedule& schedule, const AlikeRanks& alike, const Op& op, TaskId task,
+              LaneOrder& order) {
   for (const OpId before : schedule.after_of(op)) {
     REFIT_CHECK(before.index() < task);  // verify has seen it
     order.after(task, static_cast<TaskId>(before.value));
@@ -107,7 +109,7 @@ void order_op(const Schedule& schedule, const Op& op, TaskId task, LaneOrder& or
     order.place(task, op.lane, op.round, op.dst);
     return;
   }
-  for (const Rank rank : schedule.groups[op.group.index()].ranks) {
+  for (const Rank rank : alike.of(op.group)) {
     if (op.kind == OpKind::barrier) {
       order.barrier(task, rank);
     } else {
@@ -115,7 +117,7 @@ void order_op(const Schedule& schedule, const Op& op, TaskId task, LaneOrder& or
     }
   }
   // The root works too, even if the group does not list it.
-  if (op.kind == OpKind::broadcast) order.place(task, op.lane, op.round, op.src);
+  if (op.kind == OpKind::broadcast) order.place(task, op.lane, op.round, alike.first_like(op.src));
 }
 
 std::vector<double> capacities(const Cluster& cluster, const NetworkModel& model) {
@@ -160,9 +162,10 @@ TaskGraph make_task_graph(const Schedule& schedule, const Cluster& cluster,
   graph.paths.capacity_bytes_per_s = capacities(cluster, model);
 
   set_work(schedule, cluster, model, graph);
+  const AlikeRanks alike(schedule);
   LaneOrder order(schedule.ranks, schedule.lanes, static_cast<TaskId>(graph.ops));
   for (std::size_t i = 0; i < graph.ops; ++i)
-    order_op(schedule, schedule.ops[i], static_cast<TaskId>(i), order);
+    order_op(schedule, alike, schedule.ops[i], static_cast<TaskId>(i), order);
 
   graph.path.resize(order.tasks(), 0);
   graph.delay_s.resize(order.tasks(), 0);
