@@ -33,8 +33,10 @@ class Edges {
     return at->second;
   }
   void brought_by(std::size_t edge, std::size_t earlier) {
+    std::vector<std::size_t>& list = edges_[edge].brought_by;
+    if (!list.empty() && list.back() == earlier) return;  // mostly all parcels come one way
     const std::uint64_t pair = (static_cast<std::uint64_t>(edge) << 32) | earlier;
-    if (joined_.insert(pair).second) edges_[edge].brought_by.push_back(earlier);
+    if (joined_.insert(pair).second) list.push_back(earlier);
   }
   std::vector<Edge>& all() { return edges_; }
 
