@@ -1,5 +1,5 @@
 # The front door; the work is in CMakePresets.json. A plain `make` lists what there is.
-.PHONY: help demo test bench performance plan_quality asan tsan format packages
+.PHONY: help demo test bench performance plan_quality instruction_counts asan tsan format packages
 
 help:
 	@echo 'make demo      install packages if missing, build, predict one published refit'
@@ -8,6 +8,7 @@ help:
 	@echo 'make tsan      the tests of threads and processes (inproc, tcp) under the thread sanitizer'
 	@echo 'make bench     build and run the benchmarks'
 	@echo 'make performance  the same, written to docs/performance.md'
+	@echo 'make instruction_counts  count the fixed runs anew, written to tests/instruction_counts.txt'
 	@echo 'make plan_quality  how near plans come to their bound, written to docs/plan_quality.md (minutes)'
 	@echo 'make format    format the C++ files in place'
 
@@ -41,6 +42,11 @@ plan_quality: packages
 	cmake --build --preset bench --target plan_quality
 	build-bench/bin/plan_quality > build-bench/plan_quality.md
 	cp build-bench/plan_quality.md docs/plan_quality.md
+
+instruction_counts: packages
+	cmake --preset release
+	cmake --build --preset release --target count_run
+	tools/instruction_count.sh build/bin/count_run --write
 
 format:
 	git ls-files -co --exclude-standard '*.h' '*.cc' | xargs clang-format -i

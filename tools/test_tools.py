@@ -150,6 +150,46 @@ class Packages(unittest.TestCase):
              "noninteractive install -y -qq --no-install-recommends catch2 libfmt-dev"])
 
 
+class InstructionCount(unittest.TestCase):
+    def outcome(self, factor, build=None):
+        """Exit status and output with a valgrind that counts so many times what is kept."""
+        tools = pathlib.Path(__file__).resolve().parent
+        kept = (tools.parent / "tests/instruction_counts.txt").read_text(encoding="utf-8")
+        build = build or next(line[7:] for line in kept.splitlines() if line.startswith("built: "))
+        counts = {" ".join(line.split()[:2]): int(line.split()[2])
+                  for line in kept.splitlines() if line.startswith("scenarios/")}
+        with tempfile.TemporaryDirectory() as folder:
+            cases = "".join(f"*'{run}') echo '==7== Collected : {int(count * factor)}' ;;\n"
+                            for run, count in counts.items())
+            for name, script in [("valgrind", f'case "$*" in\n{cases}esac\n'),
+                                 ("count_run", f"echo '{build}'\n")]:
+                file = pathlib.Path(folder) / name
+                file.write_text("#!/bin/sh\n" + script, encoding="utf-8")
+                file.chmod(0o755)
+            done = subprocess.run(
+                [tools / "instruction_count.sh", pathlib.Path(folder) / "count_run"],
+                env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+                capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+    def test_what_is_kept_passes(self):
+        code, output = self.outcome(1)
+        self.assertEqual((code, output.count("+0.0 %")), (0, 3), output)
+
+    def test_six_percent_more_fails(self):
+        code, output = self.outcome(1.06)
+        self.assertEqual((code, output.count("more than 5 % above")), (1, 3), output)
+
+    def test_six_percent_less_asks_for_the_file(self):
+        code, output = self.outcome(0.94)
+        self.assertEqual((code, output.count("make instruction_counts")), (0, 3), output)
+
+    def test_another_compiler_is_not_compared(self):
+        code, output = self.outcome(1, build="Clang 14 x86_64 -O3 -DNDEBUG")
+        self.assertEqual(code, 77)
+        self.assertIn("this is 'Clang 14 x86_64 -O3 -DNDEBUG'", output)
+
+
 class Files(unittest.TestCase):
     def test_build_folders_are_not_source(self):
         self.assertEqual(run(check_text, "build/a.cc", "\t"), [])
