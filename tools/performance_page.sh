@@ -19,7 +19,11 @@ TEXT
     "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)"
   printf '## Published scenarios (`published_bench`)\n\n```\n'
   build-bench/bin/published_bench
-  printf '```\n\n## Ranks from 64 to 4,096 (`scaling_bench`)\n\n'
+  printf '```\n\n## The largest (`large_bench`)\n\n'
+  printf 'Kimi K3 between 8,192 and 8,192 GPUs (PP16 EP32 to engines of TP32); Llama 3.1 405B between 49,952 and\n'
+  printf '50,000 (TP8 PP14 to engines of TP8); Llama 3.1 70B from FSDP on 4,096 to engines of TP8 on 4,096.\n\n```\n'
+  build-bench/bin/large_bench
+  printf '```\n\n## Ranks from 64 to 16,384, layers times 1 to 8 (`scaling_bench`)\n\n'
   printf 'DeepSeek-V3, half of the GPUs train (PP2 EP16), half generate (engines of TP8).\n\n```\n'
   build-bench/bin/scaling_bench
   printf '```\n\n## From a schedule file to its prediction (`schedule_file_bench`)\n\n'
