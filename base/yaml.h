@@ -35,6 +35,7 @@ class YamlNode {
   double bandwidth() const;    // bytes/s, units.h
   std::int64_t bytes() const;  // units.h
   double seconds() const;      // units.h
+  double percent() const;      // "30 %" -> 0.3, from 0 % to 100 %
 
   bool is_map() const;
   bool is_list() const;

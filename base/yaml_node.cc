@@ -154,6 +154,22 @@ double YamlNode::seconds() const {
   return with_place(*this, what, parse_seconds);
 }
 
+double YamlNode::percent() const {
+  const std::string written = text();
+  double percent = -1;
+  std::size_t read = 0;
+  try {
+    percent = std::stod(written, &read);
+  } catch (const std::exception&) {
+    read = 0;
+  }
+  const bool whole = written.ends_with('%') && read > 0 &&
+                     written.find_first_not_of(" %", read) == std::string::npos;
+  if (!whole || !(percent >= 0 && percent <= 100))
+    fail(fmt::format("expected a percentage from 0 % to 100 %, got '{}'", written));
+  return percent / 100;
+}
+
 bool YamlNode::is_map() const { return place_->here().kind == YamlKind::map; }
 bool YamlNode::is_list() const { return place_->here().kind == YamlKind::list; }
 bool YamlNode::is_scalar() const { return place_->here().kind == YamlKind::scalar; }

@@ -20,10 +20,13 @@
 #include "report/json.h"
 #include "report/summary.h"
 #include "scenarios/plan_limits.h"
+#include "sim/attribution.h"
 #include "sim/certificate.h"
 #include "sim/ensemble.h"
 #include "sim/fault.h"
+#include "sim/first_use.h"
 #include "sim/memory.h"
+#include "sim/network_parameters.h"
 #include "sim/predict.h"
 #include "sim/traffic.h"
 
@@ -89,6 +92,24 @@ LimitUse limit_use(const Schedule& schedule, const Scenario& scenario,
 // Whether the strategy plans otherwise where something is limited.
 bool keeps_limits(const Policy& policy) { return policy.rest == Strategy::optimal; }
 
+// Where the predicted seconds go, and how sure they are. Of wires alone there is nothing to say.
+void add_times(const Schedule& schedule, const Task& task, const Prediction& prediction,
+               StrategyResult& row) {
+  const NetworkModel& model = task.predict.network_model;
+  if (is_wire_only(model)) return;
+  const Attribution where = attribute(schedule, task.scenario.cluster, model, prediction);
+  for (std::size_t p = 0; p < network_parameters().size(); ++p) {
+    if (where.parameter_s[p] > 0) {
+      row.seconds_by_constant.emplace_back(network_parameters()[p].key, where.parameter_s[p]);
+    }
+  }
+  if (model.uncertainty) {
+    const Band band = band_of(where, *model.uncertainty);
+    row.low_s = std::max(band.low_s, std::min(row.certificate.bound_s, row.predicted_s));
+    row.high_s = band.high_s;
+  }
+}
+
 StrategyResult evaluate(const Schedule& schedule, const Task& task) {
   const Scenario& scenario = task.scenario;
   const TrafficTotals traffic = traffic_totals(schedule, scenario.cluster);
@@ -120,6 +141,8 @@ StrategyResult evaluate(const Schedule& schedule, const Task& task) {
   const RankMemoryUse& fullest = memory.peak[memory.largest.index()];
   row.memory_rank = memory.largest;
   row.memory_bytes = fullest.total();
+  add_times(schedule, task, prediction, row);
+  row.first_use = first_use(schedule, fullest.total(), task.predict.network_model);
   row.memory_dominant = to_string(fullest.dominant());
   row.memory_dominant_bytes = fullest.bytes[static_cast<std::size_t>(fullest.dominant())];
   row.gpu_memory_bytes = scenario.cluster.group(memory.largest).gpu_memory_bytes;

@@ -139,6 +139,12 @@ Ensemble parse_ensemble(const Json& json) {
           json.at("members").get<int>()};
 }
 
+Json seconds_json(const StrategyResult& row) {
+  Json seconds = Json::object();
+  for (const auto& [name, value] : row.seconds_by_constant) seconds[name] = json_number(value);
+  return seconds;
+}
+
 Json row_json(const StrategyResult& row) {
   Json phases = Json::array();
   for (const PhaseTime& phase : row.phases) {
@@ -167,6 +173,12 @@ Json row_json(const StrategyResult& row) {
                  {"bytes", json_number(row.busiest.bytes)}}},
                {"phases", std::move(phases)},
                {"certificate", certificate_json(row.certificate)}};
+  if (!row.seconds_by_constant.empty()) json["seconds_by_constant"] = seconds_json(row);
+  if (row.low_s) json["low_s"] = json_number(*row.low_s);
+  if (row.high_s) json["high_s"] = json_number(*row.high_s);
+  json["first_refit"] = {{"communicators", row.first_use.communicators},
+                         {"registered_bytes", json_number(row.first_use.registered_bytes)},
+                         {"more_s", json_number(row.first_use.seconds)}};
   json["memory"] = {{"rank", row.memory_rank.value},
                     {"peak_bytes", json_number(row.memory_bytes)},
                     {"dominant", row.memory_dominant},
@@ -233,6 +245,16 @@ StrategyResult parse_strategy_result(const std::string& text) {
   document.at("nvlink_bytes").get_to(row.nvlink_bytes);
   row.certificate = parse_certificate(document);
   document.at("predicted_s").get_to(row.predicted_s);
+  if (document.contains("low_s")) row.low_s = document.at("low_s").get<double>();
+  if (document.contains("high_s")) row.high_s = document.at("high_s").get<double>();
+  if (document.contains("seconds_by_constant")) {
+    for (const auto& [name, seconds] : document.at("seconds_by_constant").items())
+      row.seconds_by_constant.emplace_back(name, seconds.get<double>());
+  }
+  const Json& first = document.at("first_refit");
+  first.at("communicators").get_to(row.first_use.communicators);
+  first.at("registered_bytes").get_to(row.first_use.registered_bytes);
+  first.at("more_s").get_to(row.first_use.seconds);
   document.at("network_model").get_to(row.network_model);
   document.at("solver").get_to(row.solver);
   document.at("solver_reason").get_to(row.solver_reason);

@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/conversion_totals.h"
 #include "sim/certificate.h"
 #include "sim/ensemble_times.h"
 #include "sim/fault.h"
+#include "sim/first_use.h"
 #include "sim/memory_use.h"
 #include "sim/prediction.h"
 
@@ -37,6 +39,9 @@ struct StrategyResult {
   double copies = 0;  // network bytes / unique bytes
   Certificate certificate;
   double predicted_s = 0;
+  std::optional<double> low_s, high_s;  // 80 % band, if the network model says how sure it is
+  std::vector<std::pair<std::string, double>> seconds_by_constant;  // of the network model
+  FirstUse first_use;
   LinkLoad busiest;
   std::vector<PhaseTime> phases;
   std::string network_model;

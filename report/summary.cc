@@ -12,6 +12,7 @@
 #include "report/memory_table.h"
 #include "report/reduction_words.h"
 #include "report/table.h"
+#include "report/time_words.h"
 
 namespace refit {
 namespace {
@@ -212,8 +213,8 @@ std::string simulation_summary(const SimulationReport& report) {
   text += chosen_note(report);
   const std::string note = copies_note(report);
   if (!note.empty()) text += "\n" + note;
-  text +=
-      certificate_lines(report) + memory_lines(report) + memory_table(report) + limit_lines(report);
+  text += certificate_lines(report) + time_lines(report) + memory_lines(report) +
+          memory_table(report) + limit_lines(report);
   text += ensemble_lines(report) + fault_table(report);
   if (report.explain) text += reduction_lines(report);
   const StrategyResult& first = report.strategies.front();

@@ -12,18 +12,7 @@ void read_time(const YamlNode& node, FaultSpec& fault) {
     fault.at_s = node.seconds();
     return;
   }
-  double percent = -1;
-  std::size_t read = 0;
-  try {
-    percent = std::stod(text, &read);
-  } catch (const std::exception&) {
-    read = 0;
-  }
-  const bool whole = text.find_first_not_of(" %", read) == std::string::npos;
-  if (!whole || !(percent >= 0 && percent <= 100)) {
-    node.fail(fmt::format("'{}' is no part of a refit; write 50 %, or a time as 40 ms", text));
-  }
-  fault.fraction = percent / 100;
+  fault.fraction = node.percent();
 }
 
 }  // namespace

@@ -48,16 +48,6 @@ class RankList {
   std::vector<Rank> list_;
 };
 
-std::vector<Rank> read_ranks(const YamlNode& node, int ranks) {
-  RankList list(ranks);
-  if (node.is_list()) {
-    for (const YamlNode& item : node.items()) list.read(item);
-  } else {
-    list.read(node);
-  }
-  return std::move(list).take();
-}
-
 // replicate, shard(0), shard(1, balanced)
 Placement read_placement(const YamlNode& node) {
   const std::string text = node.text();
@@ -102,6 +92,16 @@ Mesh read_mesh(const YamlNode& node, int ranks) {
 }
 
 }  // namespace
+
+std::vector<Rank> read_ranks(const YamlNode& node, int ranks) {
+  RankList list(ranks);
+  if (node.is_list()) {
+    for (const YamlNode& item : node.items()) list.read(item);
+  } else {
+    list.read(node);
+  }
+  return std::move(list).take();
+}
 
 Layout read_layout(const YamlNode& node, std::vector<std::int64_t> shape, int ranks) {
   node.allow_only({"ranks", "mesh", "placements"});

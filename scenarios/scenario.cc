@@ -132,8 +132,8 @@ void read_refit(const YamlNode& root, const std::string& path, Scenario& scenari
 
 Scenario read(const YamlNode& root, std::string text, const std::string& path) {
   root.allow_only({"scenario", "description", "assumptions", "cluster", "model", "training",
-                   "generation", "convert", "tensors", "plan", "network_model", "fault",
-                   "runtime"});
+                   "generation", "convert", "tensors", "plan", "network_model", "fault", "runtime",
+                   "background", "stragglers"});
   Scenario scenario{root.at("scenario").text(),
                     path,
                     std::move(text),
@@ -149,6 +149,10 @@ Scenario read(const YamlNode& root, std::string text, const std::string& path) {
                     {},
                     std::nullopt,
                     std::nullopt};
+  if (const auto v = root.find("background"))
+    scenario.cluster = detail::read_background(*v, std::move(scenario.cluster));
+  if (const auto v = root.find("stragglers"))
+    scenario.cluster = detail::read_stragglers(*v, std::move(scenario.cluster));
   if (const auto v = root.find("description")) scenario.description = v->text();
   if (const auto v = root.find("assumptions")) {
     for (const YamlNode& item : v->items()) scenario.assumptions.push_back(item.text());

@@ -25,17 +25,17 @@ enum class OpKind {
 enum class Work {
   none,
   export_tensors,
-  yield,
   pack,
   stack,
-  assemble,
-  host,
   call,
   land,
   load,
-  pull,
   fixed,
   convert,
+  yield,
+  assemble,
+  host,
+  pull,
   stream,  // of a broadcast: one stream of whole tensors, not cut into frames that are pipelined
 };
 

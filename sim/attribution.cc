@@ -137,6 +137,8 @@ double Attribution::elasticity(std::size_t parameter) const {
 
 Attribution attribute(const Schedule& schedule, const Cluster& cluster, const NetworkModel& model,
                       const Prediction& prediction) {
+  if (schedule.caps.any())
+    return Walk(schedule, cluster.capped(schedule.caps), model).run(prediction.timeline);
   return Walk(schedule, cluster, model).run(prediction.timeline);
 }
 

@@ -16,6 +16,10 @@ struct NetworkModel {
   double nic_efficiency = 1;        // of line rate, reached by transfers through NICs
   double nvlink_efficiency = 1;     // of line rate
   double stream_bytes_per_s = 0;    // most per NIC of a lane that is one stream of whole tensors
+  double nic_message_s = 0;         // per message by NIC, before its bytes flow
+  double nvlink_message_s = 0;      // the same by NVLink
+  double connect_s = 0;             // per communicator, once: before the first refit
+  double register_bytes_per_s = 0;  // of memory, once
   double fixed_s = 0;               // once per refit: RPC, synchronisation, cache reset
   double call_s = 0;                // per transport call, times log2(ranks of its communicator)
   double export_tensor_s = 0;       // per tensor that a trainer exports (one gather collective)

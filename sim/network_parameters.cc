@@ -50,7 +50,15 @@ constexpr std::array kParameters = {
     NetworkParameter{"land_rate", rate, &M::land_bytes_per_s, 20e9, 3e12,
                      "unpacking, copying back and post-processing on one generation GPU"},
     NetworkParameter{"convert_rate", rate, &M::convert_bytes_per_s, 100e9, 8e12,
-                     "read and written by conversions, per GPU"},
+                     "read and written by conversions, per GPU", false},
+    NetworkParameter{"nic_message", seconds, &M::nic_message_s, 1e-6, 200e-6,
+                     "one message by NIC, before its bytes flow", false},
+    NetworkParameter{"nvlink_message", seconds, &M::nvlink_message_s, 1e-6, 100e-6,
+                     "one message by NVLink, before its bytes flow", false},
+    NetworkParameter{"connect", seconds, &M::connect_s, 10e-3, 10,
+                     "one communicator made, before the first refit only", false},
+    NetworkParameter{"register_rate", rate, &M::register_bytes_per_s, 1e9, 500e9,
+                     "memory registered with NICs, before the first refit only", false},
 };
 
 }  // namespace

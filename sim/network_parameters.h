@@ -23,6 +23,7 @@ struct NetworkParameter {
   double low = 0;
   double high = 0;
   std::string_view meaning;  // one line, for people
+  bool fitted = true;        // false: too small or too rare to be seen in the time of a refit
 };
 
 // All constants, in the order of the file. A parameter's index is its place here.

@@ -19,7 +19,7 @@ LAYERS = {
     "executor": (["base", "topology", "models", "schedule"], []),
     # Values only: a report runs nothing.
     "report": (["base", "topology", "models", "schedule"],
-               ["sim/certificate.h", "sim/fault.h", "sim/ensemble_times.h", "sim/memory_use.h", "sim/prediction.h", "sim/network_model.h", "sim/lower_bound.h", "sim/traffic.h", "validation/result.h",
+               ["sim/certificate.h", "sim/fault.h", "sim/first_use.h", "sim/ensemble_times.h", "sim/memory_use.h", "sim/prediction.h", "sim/network_model.h", "sim/lower_bound.h", "sim/traffic.h", "validation/result.h",
                 "executor/measurement.h"]),
     "scenarios": (["base", "topology", "models", "schedule", "planner", "sim"], []),
     # Whether others would take a scenario as it is.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "topology/detail/cluster_check.h"
 
 namespace refit {
@@ -275,6 +276,37 @@ Cluster Cluster::capped(const LinkCaps& caps) const {
     if (link.kind == LinkKind::nic) limit(link, caps.nic_bytes_per_s);
     if (link.kind == LinkKind::nvlink) limit(link, caps.nvlink_bytes_per_s);
   }
+  return result;
+}
+
+Cluster Cluster::beside(const LinkUse& use) const {
+  Cluster result = *this;
+  std::vector<bool> of_ranks(links_.size(), use.ranks.empty());
+  for (const Rank rank : use.ranks) {
+    for (const auto& port : {nvlink_out(rank), nvlink_in(rank), pcie_out(rank), pcie_in(rank),
+                             std::optional(nic_out(rank)), std::optional(nic_in(rank))}) {
+      if (port) of_ranks[port->index()] = true;
+    }
+  }
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    Link& link = result.links_[l];
+    const bool meant = std::find(use.kinds.begin(), use.kinds.end(), link.kind) != use.kinds.end();
+    if (!meant || !of_ranks[l]) continue;
+    const double rate = link.bandwidth_bytes_per_s;
+    link.bandwidth_bytes_per_s = rate * (1 - use.share) - use.bytes_per_s;
+    // What can't be told from nothing would make predictions of days.
+    if (!(link.bandwidth_bytes_per_s > 1e-6 * rate)) {
+      throw Error(ErrorCode::bad_input, fmt::format("{} has {}, and others take all of it",
+                                                    link.name, format_bandwidth(rate)));
+    }
+  }
+  return result;
+}
+
+Cluster Cluster::slowed(std::span<const Rank> ranks, double times) const {
+  Cluster result = *this;
+  if (result.slowness_.empty()) result.slowness_.assign(static_cast<std::size_t>(gpus()), 1);
+  for (const Rank rank : ranks) result.slowness_[rank.index()] *= times;
   return result;
 }
 

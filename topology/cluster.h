@@ -72,6 +72,16 @@ struct LinkCaps {
   friend bool operator==(const LinkCaps&, const LinkCaps&) = default;
 };
 
+// What others take of links while the refit runs.
+struct LinkUse {
+  std::vector<LinkKind> kinds;
+  std::vector<Rank> ranks;  // whose ports; empty: every link of these kinds
+  double share = 0;         // of the bandwidth, below 1
+  double bytes_per_s = 0;   // or so much
+
+  friend bool operator==(const LinkUse&, const LinkUse&) = default;
+};
+
 struct ClusterSpec {
   std::vector<NodeGroupSpec> groups;  // ranks count through the groups in order, node by node
   std::vector<FabricSpec> fabrics;    // one per site
@@ -128,8 +138,16 @@ class Cluster {
   // The same machines with slower ports. Trunks keep their bandwidth.
   Cluster capped(const LinkCaps& caps) const;
 
+  // The same machines with what is left of their links. Error(bad_input) if a link has nothing
+  // left.
+  Cluster beside(const LinkUse& use) const;
+  // The same machines, but the software of these ranks takes `times` as long.
+  Cluster slowed(std::span<const Rank> ranks, double times) const;
+  double slowness(Rank rank) const { return slowness_.empty() ? 1 : slowness_[rank.index()]; }
+  bool has_slow_ranks() const { return !slowness_.empty(); }
+
   friend bool operator==(const Cluster& a, const Cluster& b) {
-    return a.spec_ == b.spec_ && a.links_ == b.links_;
+    return a.spec_ == b.spec_ && a.links_ == b.links_ && a.slowness_ == b.slowness_;
   }
 
  private:
@@ -152,7 +170,8 @@ class Cluster {
   // Link numbers, -1 where there is none; indexed by rank, leaf, site or pair of sites.
   std::vector<int> nvlink_out_, nvlink_in_, pcie_out_, pcie_in_, nic_out_, nic_in_;
   std::vector<int> leaf_up_, leaf_down_, core_, wan_;
-  std::vector<int> cables_;  // by leaf: the first of its up, down, up, down … links
+  std::vector<double> slowness_;  // by rank; empty: nobody is slow
+  std::vector<int> cables_;       // by leaf: the first of its up, down, up, down … links
 };
 
 }  // namespace refit

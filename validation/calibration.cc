@@ -28,7 +28,7 @@ std::vector<std::size_t> constants_that_matter(const std::vector<Residual>& resi
     const bool any = std::any_of(residuals.begin(), residuals.end(), [&](const Residual& r) {
       return std::abs(r.elasticity[p]) > 1e-3;
     });
-    if (any && network_parameters()[p].key != "convert_rate") matter.push_back(p);
+    if (any && network_parameters()[p].fitted) matter.push_back(p);
   }
   return matter;
 }

@@ -50,6 +50,13 @@ EngineSide read_fsdp(const YamlNode& node, const ModelSpec& model, const Ground&
 EngineSide read_automodel(const YamlNode& node, const ModelSpec& model, const Ground& ground);
 EngineSide read_megatron_fsdp(const YamlNode& node, const ModelSpec& model, const Ground& ground);
 
+// What others take of the cluster's links, and whose software is slow.
+Cluster read_background(const YamlNode& node, Cluster cluster);
+Cluster read_stragglers(const YamlNode& node, Cluster cluster);
+
+// "5", "0..3" (both ends included), or a list of such; each once.
+std::vector<Rank> read_ranks(const YamlNode& node, int ranks);
+
 // For them. `gpus` and `first_gpu`:
 Place read_place(const YamlNode& node, const Ground& ground);
 

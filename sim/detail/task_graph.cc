@@ -132,14 +132,37 @@ std::vector<double> capacities(const Cluster& cluster, const NetworkModel& model
 }
 
 // Each op's path, delay and bytes.
+// What a message costs before its first byte flows, by the kind of its way.
+double message_seconds(const Op& op, PathId path, const TaskGraph& graph, const Cluster& cluster,
+                       const NetworkModel& model) {
+  if (op.kind == OpKind::barrier) return 0;
+  bool nvlink = false;
+  for (const PathLink& crossed : graph.paths.of(path)) {
+    if (crossed.link.index() >= cluster.links().size()) continue;
+    if (cluster.link(crossed.link).kind != LinkKind::nvlink) return model.nic_message_s;
+    nvlink = true;
+  }
+  return nvlink ? model.nvlink_message_s : 0;
+}
+
+// All of a group wait for the slowest.
+double slowest(const std::vector<Rank>& ranks, const Cluster& cluster) {
+  double times = 1;
+  if (!cluster.has_slow_ranks()) return times;
+  for (const Rank rank : ranks) times = std::max(times, cluster.slowness(rank));
+  return times;
+}
+
 void set_work(const Schedule& schedule, const Cluster& cluster, const NetworkModel& model,
               TaskGraph& graph) {
   PathTable paths(schedule, cluster, model, graph);
   for (const Op& op : schedule.ops) {
     const PathId path = moves_bytes(op) ? paths.of(op) : 0;
-    double delay_s = model.latencies ? paths.latency_s(path) : 0;
+    double delay_s = (model.latencies ? paths.latency_s(path) : 0) +
+                     message_seconds(op, path, graph, cluster, model);
     if (op.kind == OpKind::compute) {
-      delay_s = compute_seconds(op, schedule.groups[op.group.index()].ranks.size(), model);
+      const std::vector<Rank>& ranks = schedule.groups[op.group.index()].ranks;
+      delay_s = compute_seconds(op, ranks.size(), model) * slowest(ranks, cluster);
     }
     graph.path.push_back(path);
     graph.delay_s.push_back(delay_s);

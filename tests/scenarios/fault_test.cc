@@ -58,8 +58,8 @@ TEST_CASE("a fault that makes no sense is refused with what would", "[scenarios]
   CHECK(complaint("{nic: 3, kind: killed}") ==
         "s.yaml:9:23: fault.kind: a link can only go dark; leave this out, or write the rank");
   CHECK(complaint("{rank: 3, at: 150 %}") ==
-        "s.yaml:9:22: fault.at: '150 %' is no part of a refit; write 50 %, or a time as 40 ms");
-  CHECK(complaint("{rank: 3, at: soon %}").find("is no part of a refit") != std::string::npos);
+        "s.yaml:9:22: fault.at: expected a percentage from 0 % to 100 %, got '150 %'");
+  CHECK(complaint("{rank: 3, at: soon %}").find("expected a percentage") != std::string::npos);
   CHECK(complaint("{rank: 3, at: 40}").find("s.yaml:9:22: fault.at: ") == 0);
   CHECK(complaint("{rank: 3, rebuild: 1 s}") ==
         "s.yaml:9:27: fault.rebuild: only policy: rebuild makes connections anew");

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "sim/network_model.h"
+#include "sim/network_parameters.h"
 
 using namespace refit;
 
@@ -18,19 +19,21 @@ TEST_CASE("network model: the default is first, complete, and names a source for
   REQUIRE(catalog_network_models() == std::vector<std::string>{"default", "wire_only"});
   const NetworkModel model = catalog_network_model("default");
   REQUIRE(model.name == "default");
-  REQUIRE(model.nic_efficiency == Approx(0.94));
-  REQUIRE(model.nvlink_efficiency == Approx(0.79));
-  REQUIRE(model.fixed_s == Approx(0.15));
-  REQUIRE(model.call_s == Approx(0.104e-3));
-  REQUIRE(model.export_tensor_s == Approx(128e-6));
-  REQUIRE(model.load_tensor_s == Approx(63e-6));
-  REQUIRE(model.stack_matrix_s == Approx(0.39e-3));
-  REQUIRE(model.pack_bytes_per_s == 0);
-  REQUIRE(model.land_bytes_per_s == Approx(163e9));
+  // A fit that ends outside of what physics allows lacks a term.
+  for (const NetworkParameter& parameter : network_parameters()) {
+    CAPTURE(parameter.key);
+    REQUIRE(model.*parameter.value >= parameter.low);
+    REQUIRE(model.*parameter.value <= parameter.high);
+  }
+  REQUIRE(model.uncertainty);
+  REQUIRE(model.uncertainty->parameters.size() <= 16);
+  REQUIRE(model.uncertainty->covariance.size() ==
+          model.uncertainty->parameters.size() * model.uncertainty->parameters.size());
+  REQUIRE(model.uncertainty->model_error > 0);
   REQUIRE(model.latencies);
   // Memory bandwidth of an H100 SXM, 3.35 TB/s, times 3/4.
   REQUIRE(model.convert_bytes_per_s == Approx(2.5e12));
-  REQUIRE(model.sources.size() == 10);
+  REQUIRE(model.sources.size() == network_parameters().size() + 1);  // and latencies
   for (const NetworkModel::Source& source : model.sources) {
     CAPTURE(source.parameter);
     REQUIRE(source.source.size() > 10);
@@ -81,4 +84,21 @@ TEST_CASE("network model: slips are refused with their place", "[sim][network_mo
   REQUIRE_THROWS_AS(read("name: m\nland_rate: {value: 5, source: s}\n"), Error);  // no unit
   REQUIRE_THROWS_WITH(catalog_network_model("fast"),
                       "network model 'fast' is not known; use one of default, wire_only");
+}
+
+TEST_CASE("network model: how sure its constants are is read with it", "[sim][network_model]") {
+  const std::string head =
+      "name: m\nfixed: {value: 1 s, source: s}\nuncertainty:\n  model_error: 0.1\n";
+  const NetworkModel model =
+      read(head + "  parameters: [fixed, call]\n  covariance: [[0.04, 0.01], [0.01, 0.09]]\n");
+  REQUIRE(model.uncertainty);
+  REQUIRE(model.uncertainty->parameters ==
+          std::vector<std::size_t>{network_parameter("fixed"), network_parameter("call")});
+  REQUIRE(model.uncertainty->covariance == std::vector<double>{0.04, 0.01, 0.01, 0.09});
+  REQUIRE_THROWS_WITH(read(head + "  parameters: [fixed, call]\n  covariance: [[0.04, 0.01]]\n"),
+                      Catch::Contains("expected 2 rows, one per parameter"));
+  REQUIRE_THROWS_WITH(read(head + "  parameters: [fixed]\n  covariance: [[0.04, 0.01]]\n"),
+                      Catch::Contains("expected 1 numbers in a row"));
+  REQUIRE_THROWS_WITH(read(head + "  parameters: [fxed]\n  covariance: [[0.04]]\n"),
+                      Catch::Contains("'fxed' is no constant of a network model"));
 }

@@ -79,10 +79,11 @@ class RandomPlan {
     const int kind = pick(10);
     if (kind <= 1) {
       const GroupId group = nodes(gpus, per_node);
-      // Inside its root's node, or over shared NICs, a broadcast has shares of 7/8 and 1 or 1/4.
+      // Inside one node, or over shared NICs, or by a root that is alone in its node, a broadcast has
+      // shares of 7/8 and 1 or 1/4.
       const std::vector<Rank>& members = plan_->schedule().groups[group.index()].ranks;
-      const bool inside = members[0] == Rank{0} && static_cast<int>(members.size()) == per_node;
-      if (kind == 0 && !inside && own_nics_) {
+      const bool two_nodes = static_cast<int>(members.size()) > per_node;
+      if (kind == 0 && two_nodes && own_nics_) {
         plan_->broadcast(0, group, whole(bytes()), place);
         return;
       }

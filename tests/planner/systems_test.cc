@@ -1,0 +1,140 @@
+// What the presets do, beside what their frameworks are known to do.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <catch2/catch.hpp>
+
+#include "planner/systems.h"
+#include "scenarios/scenario.h"
+#include "schedule/verify.h"
+#include "sim/traffic.h"
+
+using namespace refit;
+
+namespace {
+
+Scenario small_moe() {
+  return parse_scenario(
+      "scenario: small\n"
+      "cluster: {catalog: dgx_h100, nodes: 4}\n"
+      "model: qwen3-30b-a3b\n"
+      "training: {engine: megatron, gpus: 16, expert: 8, pipeline: 2}\n"
+      "generation: {engine: vllm, gpus: 16, tensor: 8}\n",
+      "small.yaml");
+}
+
+Schedule planned(const Scenario& s, std::string_view system) {
+  const Schedule schedule = plan(s.refit, s.cluster, named_policy(system), s.plan);
+  const Diagnostics findings = verify(schedule, s.refit);
+  INFO((findings.empty() ? "" : findings.front().where + ": " + findings.front().message));
+  REQUIRE(findings.empty());
+  return schedule;
+}
+
+std::int64_t pieces(const Schedule& schedule, Work work) {
+  std::int64_t count = 0;
+  for (const Op& op : schedule.ops)
+    if (op.kind == OpKind::compute && op.work == work) count += op.count;
+  return count;
+}
+
+std::vector<Op> broadcasts(const Schedule& schedule) {
+  std::vector<Op> ops;
+  std::copy_if(schedule.ops.begin(), schedule.ops.end(), std::back_inserter(ops),
+               [](const Op& op) { return op.kind == OpKind::broadcast; });
+  return ops;
+}
+
+}  // namespace
+
+TEST_CASE("systems: every preset has a name of its own, words, and a plan that is proved",
+          "[planner][systems]") {
+  const Scenario s = small_moe();
+  std::set<std::string_view> names;
+  for (const System& system : systems()) {
+    CAPTURE(system.name);
+    REQUIRE(names.insert(system.name).second);
+    REQUIRE(system.does.size() > 20);
+    REQUIRE(system.includes.size() > 10);
+    REQUIRE(find_system(system.name) == &system);
+    planned(s, system.name);
+  }
+  REQUIRE(find_system("nothing") == nullptr);
+}
+
+TEST_CASE("systems: whoever loads tensor by tensor loads every checkpoint tensor once",
+          "[planner][systems]") {
+  const Scenario s = small_moe();
+  const std::int64_t all = s.model->checkpoint_tensors();
+  for (const char* name :
+       {"nemo_rl_packed", "nemo_rl_packed_serial", "nemo_rl_nixl", "one_root_broadcast",
+        "miles_broadcast", "checkpoint_engine_broadcast"}) {
+    CAPTURE(name);
+    REQUIRE(pieces(planned(s, name), Work::load) == all);
+  }
+  // Experts' projections go shard to shard into live parameters: 48 layers x 128 experts x 3.
+  REQUIRE(pieces(planned(s, "nemo_rl_reshard"), Work::load) == all - 48 * 128 * 3);
+  for (const char* name : {"nemo_rl_golden", "m2n_direct", "miles_p2p", "sharded_pull"})
+    REQUIRE(pieces(planned(s, name), Work::load) == 0);
+}
+
+TEST_CASE("systems: a timer that sees the transfer alone has no other work", "[planner][systems]") {
+  const Scenario s = small_moe();
+  for (const char* name : {"m2n_hierarchical", "m2n_direct", "nemo_rl_golden"}) {
+    CAPTURE(name);
+    const Schedule schedule = planned(s, name);
+    for (const Op& op : schedule.ops) {
+      const bool allowed =
+          op.work == Work::call || op.work == Work::pack || op.work == Work::stream;
+      REQUIRE((op.work == Work::none || allowed));
+    }
+  }
+}
+
+TEST_CASE("systems: senders are those of the framework", "[planner][systems]") {
+  const Scenario s = small_moe();
+  const auto roots = [&](const char* name) {
+    std::set<Rank> ranks;
+    for (const Op& op : broadcasts(planned(s, name))) ranks.insert(op.src);
+    return ranks;
+  };
+  REQUIRE(roots("verl_broadcast") == std::set<Rank>{Rank(0)});
+  REQUIRE(roots("verl_relays").size() == 8);  // the GPUs of one node
+  // The heads of the two pipeline stages, 8 trainers each.
+  REQUIRE(roots("miles_broadcast") == std::set<Rank>{Rank(0), Rank(8)});
+  REQUIRE(roots("nemo_rl_golden").size() == 16);  // every expert-parallel rank has its own experts
+}
+
+TEST_CASE("systems: a stripe is sent once to each replica's domain and exchanged there",
+          "[planner][systems]") {
+  // Two engines of TP8, a node each: every shard of 1/8 is wanted twice. Half of it comes to each
+  // engine from a trainer and the other half from the other engine: the network carries two copies,
+  // and each owner sends one.
+  const Scenario s = small_moe();
+  const Schedule schedule = planned(s, "stripe");
+  std::int64_t sent = 0;
+  for (const Op& op : schedule.ops)
+    if (op.kind == OpKind::transfer) sent += op.bytes;
+  REQUIRE(sent == s.refit.unique_bytes());
+  REQUIRE(traffic_totals(schedule, s.cluster).network_bytes ==
+          Approx(2.0 * static_cast<double>(s.refit.unique_bytes())).epsilon(0.02));
+}
+
+TEST_CASE("systems: scales of formats take the path of the rest", "[planner][systems]") {
+  Scenario s = parse_scenario(
+      "scenario: small\n"
+      "cluster: {catalog: dgx_h100, nodes: 4}\n"
+      "model: qwen3-30b-a3b\n"
+      "training: {engine: megatron, gpus: 16, expert: 8, precision: fp8_blockwise}\n"
+      "generation: {engine: vllm, gpus: 16, tensor: 2, precision: fp8_blockwise}\n",
+      "small.yaml");
+  const Policy policy = named_policy("nemo_rl_reshard");
+  int scales = 0;
+  for (const TensorClass& c : s.refit.classes) {
+    if (!c.scales) continue;
+    ++scales;
+    REQUIRE(policy.of(c) == Strategy::gather_broadcast);
+  }
+  REQUIRE(scales > 0);
+}
