@@ -50,7 +50,7 @@ FOREIGN = {
                   "report/measurement_json_read.cc", "report/validation_json.cc", "cli/"],
     "CLI/": ["cli/"],
     "csv.h": ["validation/detail/csv_table.cc"],
-    "Eigen/": ["sim/", "validation/fit.cc"],
+    "Eigen/": ["sim/", "validation/fit.cc", "validation/measured_fit.cc"],
     "cuda_runtime.h": ["executor/cuda/"],
     "cuda_runtime_api.h": ["executor/cuda/"],
     "nccl.h": ["executor/cuda/"],

@@ -11,6 +11,7 @@
 #include "base/yaml.h"
 #include "sim/attribution.h"
 #include "sim/network_parameters.h"
+#include "validation/network_model_yaml.h"
 
 namespace refit {
 
@@ -174,35 +175,17 @@ Calibration calibrate(const std::vector<RowRun>& runs, const NetworkModel& start
 }
 
 std::string network_model_yaml(const Calibration& calibration) {
-  const NetworkModel& model = calibration.model;
+  const Fit& fit = calibration.fit;
   std::set<std::string> scenarios;
   for (const Fold& fold : calibration.folds)
     if (fold.kind == Fold::Kind::scenario) scenarios.insert(fold.left_out);
-  std::string text = fmt::format(
-      "name: {}\n"
-      "# Written by `refit calibrate`; do not edit. Fitted to {} rows in {} scenarios:\n"
-      "# half chi-square {:.2f} of it {:.2f} by the rows, {} steps, condition number {:.0f}.\n",
-      model.name, calibration.fit.residuals.size(), scenarios.size(), calibration.fit.objective,
-      calibration.fit.misfit, calibration.fit.iterations, calibration.fit.condition);
-  for (const NetworkModel::Source& source : model.sources)
-    text += fmt::format("{}:\n  value: {}\n  source: \"{}\"\n", source.parameter, source.value,
-                        source.source);
-  if (!model.uncertainty) return text;
-  std::vector<std::string_view> keys;
-  for (const std::size_t p : model.uncertainty->parameters)
-    keys.push_back(network_parameters()[p].key);
-  text += fmt::format(
-      "# Covariance of the constants' logarithms, and one sigma of what predictions are off by "
-      "besides.\nuncertainty:\n  parameters: [{}]\n  covariance:\n",
-      fmt::join(keys, ", "));
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    std::vector<std::string> row;
-    for (std::size_t j = 0; j < keys.size(); ++j)
-      row.push_back(fmt::format("{:.3e}", model.uncertainty->covariance[i * keys.size() + j]));
-    text += fmt::format("    - [{}]\n", fmt::join(row, ", "));
-  }
-  text += fmt::format("  model_error: {:.3f}\n", model.uncertainty->model_error);
-  return text;
+  return network_model_yaml(
+      calibration.model,
+      {fmt::format("Written by `refit calibrate`; do not edit. Fitted to {} rows in {} scenarios:",
+                   fit.residuals.size(), scenarios.size()),
+       fmt::format(
+           "half chi-square {:.2f} of it {:.2f} by the rows, {} steps, condition number {:.0f}.",
+           fit.objective, fit.misfit, fit.iterations, fit.condition)});
 }
 
 std::string folds_yaml(const Calibration& calibration) {
