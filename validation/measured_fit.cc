@@ -29,6 +29,9 @@ constexpr double kOutlierSigmas = 1.345;
 // 20 runs differ by about this much from job to job.
 constexpr double kPriorSpread = 0.05;
 
+// Of columns of equal length. Beyond this the last digits of the times decide.
+constexpr double kMostCondition = 1e3;
+
 struct Equation {
   std::size_t series = 0, point = 0;
   Coefficients row = Coefficients::Zero();
@@ -54,9 +57,8 @@ struct Evidence {
   std::array<int, 3> points{};
   std::vector<std::string> notes;
 
-  void use(std::size_t s, std::size_t p, const MeasuredSeries& of, int tells) {
+  void use(std::size_t s, std::size_t p, const MeasuredSeries& of) {
     equations.push_back({s, p, row_of(of, of.points[p]), of.points[p].seconds});
-    tell(s, tells);
   }
   void tell(std::size_t s, int unknown) {
     told[static_cast<std::size_t>(unknown)] = true;
@@ -72,16 +74,24 @@ Evidence evidence_of(const std::vector<MeasuredSeries>& all) {
     const int link = series.link == LinkKind::nvlink ? kNvlink : kNic;
     if (!series.is_sweep) {
       for (std::size_t p = 0; p < series.points.size(); ++p) {
-        evidence.use(s, p, series, link);
+        evidence.use(s, p, series);
+        if (series.points[p].wire_s > 0) evidence.tell(s, link);
         if (series.points[p].calls > 0) evidence.tell(s, kCall);
       }
       continue;
     }
     const detail::SweepEnds ends = detail::sweep_ends(series.points);
-    for (std::size_t p = 0; p < ends.floor_end; ++p) evidence.use(s, p, series, kCall);
-    for (std::size_t p = ends.plateau_begin; p < ends.plateau_end; ++p)
-      evidence.use(s, p, series, link);
-    for (const std::string& note : ends.notes)
+    for (std::size_t p = 0; p < ends.floor_end; ++p) {
+      evidence.use(s, p, series);
+      evidence.tell(s, kCall);
+    }
+    for (std::size_t p = ends.plateau_begin; p < ends.plateau_end && series.not_told.empty(); ++p) {
+      evidence.use(s, p, series);
+      evidence.tell(s, link);
+    }
+    std::vector<std::string> notes = ends.notes;
+    if (!series.not_told.empty()) notes.push_back(series.not_told);
+    for (const std::string& note : notes)
       evidence.notes.push_back(fmt::format("{} ({}): {}", series.file, series.title, note));
   }
   return evidence;
@@ -174,15 +184,19 @@ MeasuredFit fit_measured(const std::vector<MeasuredSeries>& series, const Networ
         fmt::format("{}: tells no constant: {}; time sizes from 8 B to 8 GiB (-b 8 -e 8G -f 2)",
                     series.front().file, fmt::join(evidence.notes, "; ")));
   }
-  Coefficients from = constants_of(start);
+  const Coefficients from = constants_of(start);
   Solution solution = solve(evidence.equations, unknowns, from);
-  // A constant that the line puts below nothing is not told after all.
-  for (const int unknown : std::vector<int>(unknowns)) {
-    if (solution.values(unknown) > 0 || unknowns.size() == 1) continue;
+  const auto leave = [&](int unknown, std::string_view why) {
     std::erase(unknowns, unknown);
-    evidence.notes.push_back(fmt::format("the times give {} no value above 0; it stays as it is",
-                                         kKeys[static_cast<std::size_t>(unknown)]));
+    evidence.notes.push_back(
+        fmt::format("{} stays as it is: {}", kKeys[static_cast<std::size_t>(unknown)], why));
     solution = solve(evidence.equations, unknowns, from);
+  };
+  const bool has_call = unknowns.front() == kCall && unknowns.size() > 1;
+  if (has_call && !(solution.condition < kMostCondition)) {
+    leave(kCall, "calls and bytes grow together in these times, so they can't be told apart");
+  } else if (has_call && !(solution.values(kCall) > 0)) {
+    leave(kCall, "the times leave nothing for it");
   }
   for (const int unknown : unknowns) {
     if (solution.values(unknown) > 0) continue;

@@ -93,9 +93,15 @@ MeasuredSeries series_of(const NcclSweep& sweep, const NodeGroupSpec& nodes) {
                                      : fmt::format(" on {} hosts", sweep.hosts);
   series.link = place.one_domain ? LinkKind::nvlink : LinkKind::nic;
   series.is_sweep = true;
-  const double per_byte = place.one_domain
-                              ? bus_factor(sweep.operation, sweep.ranks) / nodes.nvlink_bytes_per_s
-                              : nic_seconds_per_byte(sweep, place);
+  const double nvlink_s_per_byte =
+      bus_factor(sweep.operation, sweep.ranks) / nodes.nvlink_bytes_per_s;
+  const double per_byte = place.one_domain ? nvlink_s_per_byte : nic_seconds_per_byte(sweep, place);
+  // The ring of a wide domain has more NICs than one GPU's NVLink can feed.
+  if (!place.one_domain && place.ranks_per_domain > 1 && nvlink_s_per_byte >= per_byte) {
+    series.not_told =
+        "NVLink inside the domains is slower than their NICs together, so the rate tells neither; "
+        "time sendrecv or alltoall, or one GPU per domain";
+  }
   for (const NcclSweep::Point& point : sweep.points) {
     series.points.push_back({size_text(point.bytes), point.bytes, point.seconds,
                              std::log2(sweep.ranks), point.bytes * per_byte});

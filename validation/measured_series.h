@@ -26,6 +26,7 @@ struct MeasuredSeries {
   std::string file;   // base name
   std::string title;  // "all_reduce, 16 ranks on 2 hosts"
   LinkKind link = LinkKind::nic;
+  std::string not_told;  // why the link's efficiency can't be read from the times; empty: it can
   // Message sizes from small to large: between the floor and the plateau NCCL changes protocols,
   // and no straight line holds.
   bool is_sweep = false;

@@ -1,7 +1,6 @@
 #include "validation/nccl_tests_log.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -22,37 +21,6 @@ using enum NcclOperation;
 using Words = std::vector<std::string_view>;
 
 constexpr int kMostRanks = 1 << 20;
-
-// Programs and how file names spell them.
-constexpr std::array<std::pair<std::string_view, NcclOperation>, 14> kSpellings{{
-    {"all_reduce", all_reduce},
-    {"allreduce", all_reduce},
-    {"all_gather", all_gather},
-    {"allgather", all_gather},
-    {"reduce_scatter", reduce_scatter},
-    {"reducescatter", reduce_scatter},
-    {"broadcast", broadcast},
-    {"bcast", broadcast},
-    {"alltoall", alltoall},
-    {"all_to_all", alltoall},
-    {"sendrecv", sendrecv},
-    {"send_recv", sendrecv},
-    {"reduce_perf", reduce},
-    {"reduce_", reduce},
-}};
-
-// What nccl-tests times and we have no link's bytes for.
-constexpr std::array<std::string_view, 3> kUnused{"hypercube_perf", "gather_perf", "scatter_perf"};
-
-std::optional<NcclOperation> operation_named(std::string_view text, std::string_view ending) {
-  for (const auto& [spelling, operation] : kSpellings) {
-    const std::string word(spelling);
-    if (text.find(word.ends_with("_perf") ? word : word + std::string(ending)) !=
-        std::string_view::npos)
-      return operation;
-  }
-  return std::nullopt;
-}
 
 bool is_type(std::string_view word) {
   static const std::set<std::string_view> types{
@@ -187,7 +155,7 @@ void LogReader::read_row(const Words& words) {
 // The program's name in the log, else in the file's name, else what the columns leave.
 NcclOperation LogReader::operation_of(double factor) {
   if (operation_) return *operation_;
-  if (const auto named = operation_named(file_, "")) return *named;
+  if (const auto named = operation_of_file(file_)) return *named;
   sweep_.told = false;
   const bool reduces = redop_text_ != "none";
   const bool whole = factor > 0.99;  // 1 - 1/n otherwise, or 2 - 2/n
@@ -237,16 +205,13 @@ std::vector<NcclSweep> LogReader::read() {
     const std::string line = detail::without_tags(raw);
     const Words words = detail::words_of(line);
     if (words.empty()) continue;
-    for (const std::string_view unused : kUnused) {
-      const bool other = line.find("all_" + std::string(unused)) != std::string::npos ||
-                         line.find("reduce_" + std::string(unused)) != std::string::npos;
-      if (!other && line.find(unused) != std::string::npos)
-        fail(
-            fmt::format("{} can't be fitted; use sendrecv_perf, alltoall_perf, all_gather_perf, "
-                        "reduce_scatter_perf, broadcast_perf, reduce_perf or all_reduce_perf",
-                        unused));
+    if (const auto unused = unused_program(line)) {
+      fail(
+          fmt::format("{} can't be fitted; use sendrecv_perf, alltoall_perf, all_gather_perf, "
+                      "reduce_scatter_perf, broadcast_perf, reduce_perf or all_reduce_perf",
+                      *unused));
     }
-    if (const auto named = operation_named(line, "_perf")) {
+    if (const auto named = operation_of_program(line)) {
       finish_sweep();
       operation_ = named;
     }
@@ -267,43 +232,6 @@ std::vector<NcclSweep> LogReader::read() {
 }
 
 }  // namespace
-
-std::string_view to_string(NcclOperation operation) {
-  switch (operation) {
-    case all_reduce:
-      return "all_reduce";
-    case all_gather:
-      return "all_gather";
-    case reduce_scatter:
-      return "reduce_scatter";
-    case broadcast:
-      return "broadcast";
-    case reduce:
-      return "reduce";
-    case alltoall:
-      return "alltoall";
-    case sendrecv:
-      return "sendrecv";
-  }
-  return "?";
-}
-
-double bus_factor(NcclOperation operation, int ranks) {
-  const double others = (ranks - 1.0) / ranks;
-  switch (operation) {
-    case all_reduce:
-      return 2 * others;
-    case all_gather:
-    case reduce_scatter:
-    case alltoall:
-      return others;
-    case broadcast:
-    case reduce:
-    case sendrecv:
-      return 1;
-  }
-  return 1;
-}
 
 bool is_nccl_tests_row(std::string_view line) {
   const std::string text = detail::without_tags(line);

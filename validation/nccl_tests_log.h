@@ -4,24 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "validation/nccl_operation.h"
+
 namespace refit {
-
-// What one of the nccl-tests programs times.
-enum class NcclOperation {
-  all_reduce,
-  all_gather,
-  reduce_scatter,
-  broadcast,
-  reduce,
-  alltoall,
-  sendrecv
-};
-
-std::string_view to_string(NcclOperation operation);
-
-// Bus bandwidth over algorithm bandwidth, as nccl-tests defines both (its PERFORMANCE.md): bytes
-// that a rank puts on its busiest link, per byte of the message.
-double bus_factor(NcclOperation operation, int ranks);
 
 // One table of times in a log. A log may have several, one below the other.
 struct NcclSweep {

@@ -69,10 +69,16 @@ TEST_CASE("one host measures NVLink, and so do several hosts of one domain",
   rack.nvlink_domain_gpus = 72;
   CHECK(series_of(sweep(NcclOperation::broadcast, 16, 4, 8e-6, 320e9), rack).link ==
         LinkKind::nvlink);
-  // Two racks of 72: a ring leaves each by 72 NICs of 50 GB/s, 3600 GB/s.
+  // Two racks of 72: a ring leaves each by 72 NICs of 50 GB/s, 3600 GB/s, but enters each GPU by
+  // NVLink of 400 GB/s: who limits?
   const auto racks = series_of(sweep(NcclOperation::broadcast, 144, 36, 8e-6, 320e9), rack);
   CHECK(racks.link == LinkKind::nic);
   CHECK(racks.points.back().wire_s == Approx(racks.points.back().bytes / 3600e9));
+  const MeasuredFit fit = fit_measured({racks}, wire_only());
+  CHECK(value(fit, "call") == Approx(8e-6).epsilon(0.05));
+  CHECK(value(fit, "nic_efficiency") == 0);
+  REQUIRE(fit.notes.size() == 1);
+  CHECK(fit.notes[0].find("the rate tells neither") != std::string::npos);
 }
 
 TEST_CASE("each operation's bytes through the NICs", "[validation][calibrate]") {
@@ -183,6 +189,15 @@ TEST_CASE("M2N's patterns give a rate and a cost per call", "[validation][calibr
   const MeasuredFit fit = fit_measured({series_of(bench, four)}, wire_only());
   CHECK(value(fit, "call") == Approx(100e-6).epsilon(1e-3));
   CHECK(value(fit, "nic_efficiency") == Approx(0.8).epsilon(1e-3));  // 40 of 50 GB/s
+
+  // One pattern can't tell calls from bytes. wire_only has none: 5242.88 MB in 149.072 ms are
+  // 35.17 of 50 GB/s.
+  M2nBench one = bench;
+  one.patterns.erase(one.patterns.begin());
+  const MeasuredFit of_one = fit_measured({series_of(one, four)}, wire_only());
+  CHECK(value(of_one, "call") == 0);
+  CHECK(value(of_one, "nic_efficiency") == Approx(0.7034).epsilon(1e-3));
+  CHECK(measured_fit_text(of_one).find("can't be told apart") != std::string::npos);
 }
 
 TEST_CASE("an M2N output that can't be used is refused with its line", "[validation][calibrate]") {
