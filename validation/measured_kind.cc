@@ -39,8 +39,9 @@ std::string_view xml_kind(std::string_view text) {
 
 MeasuredKind measured_kind(std::string_view text, const std::string& name) {
   if (text.size() > kMostMeasuredBytes)
-    throw Error(ErrorCode::bad_input,
-                fmt::format("{}: larger than 64 MiB; keep the tables only", name));
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("{}: larger than 64 MiB; of a log the header and the tables are enough", name));
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) fail(name, "the file is empty");
   const std::size_t zero = text.find('\0');

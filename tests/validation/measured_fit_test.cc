@@ -13,11 +13,11 @@
 namespace refit {
 namespace {
 
-// Eight GPUs on NVLink of 400 GB/s, eight NICs of 50 GB/s.
+// Eight GPUs on NVLink of 500 GB/s, eight NICs of 50 GB/s.
 NodeGroupSpec node() {
   NodeGroupSpec nodes;
   nodes.gpus_per_node = nodes.nvlink_domain_gpus = nodes.nics_per_node = 8;
-  nodes.nvlink_bytes_per_s = 400e9;
+  nodes.nvlink_bytes_per_s = 500e9;
   nodes.nic_bytes_per_s = 50e9;
   return nodes;
 }
@@ -60,18 +60,18 @@ TEST_CASE("the line through floor and plateau gives the constants that made the 
 
 TEST_CASE("one host measures NVLink, and so do several hosts of one domain",
           "[validation][calibrate]") {
-  // broadcast: every byte once over NVLink; 320 of 400 GB/s.
-  const auto one = series_of(sweep(NcclOperation::broadcast, 8, 1, 8e-6, 320e9), node());
+  // broadcast: every byte once over NVLink; 400 of 500 GB/s.
+  const auto one = series_of(sweep(NcclOperation::broadcast, 8, 1, 8e-6, 400e9), node());
   CHECK(one.link == LinkKind::nvlink);
   CHECK(value(fit_measured({one}, wire_only()), "nvlink_efficiency") == Approx(0.8).epsilon(0.02));
   NodeGroupSpec rack = node();
   rack.gpus_per_node = rack.nics_per_node = 4;
   rack.nvlink_domain_gpus = 72;
-  CHECK(series_of(sweep(NcclOperation::broadcast, 16, 4, 8e-6, 320e9), rack).link ==
+  CHECK(series_of(sweep(NcclOperation::broadcast, 16, 4, 8e-6, 400e9), rack).link ==
         LinkKind::nvlink);
   // Two racks of 72: a ring leaves each by 72 NICs of 50 GB/s, 3600 GB/s, but enters each GPU by
-  // NVLink of 400 GB/s: who limits?
-  const auto racks = series_of(sweep(NcclOperation::broadcast, 144, 36, 8e-6, 320e9), rack);
+  // NVLink of 500 GB/s: who limits?
+  const auto racks = series_of(sweep(NcclOperation::broadcast, 144, 36, 8e-6, 400e9), rack);
   CHECK(racks.link == LinkKind::nic);
   CHECK(racks.points.back().wire_s == Approx(racks.points.back().bytes / 3600e9));
   const MeasuredFit fit = fit_measured({racks}, wire_only());
@@ -155,8 +155,8 @@ TEST_CASE("the model's file has the constants, their sources and the start's oth
 }
 
 TEST_CASE("a constant that physics does not allow is flagged", "[validation][calibrate]") {
-  // 480 of 400 GB/s on NVLink: more than all of it (sums made in the switch).
-  const auto fast = series_of(sweep(NcclOperation::broadcast, 8, 1, 8e-6, 480e9), node());
+  // 600 of 500 GB/s on NVLink: more than all of it (sums made in the switch).
+  const auto fast = series_of(sweep(NcclOperation::broadcast, 8, 1, 8e-6, 600e9), node());
   const MeasuredFit fit = fit_measured({fast}, wire_only());
   CHECK(measured_fit_text(fit).find("nvlink_efficiency 120") != std::string::npos);
   CHECK(measured_fit_text(fit).find("outside what physics allows: a term is missing") !=

@@ -36,7 +36,7 @@ TEST_CASE("a file of another kind is named", "[validation][calibrate]") {
   CHECK(says(std::string("a\nb\0c", 5)).find("f:2: this is no text but binary") == 0);
   CHECK(says("hello\n").find("f: this is none of the files") == 0);
   CHECK(says(std::string(kMostMeasuredBytes + 1, 'a')) ==
-        "f: larger than 64 MiB; keep the tables only");
+        "f: larger than 64 MiB; of a log the header and the tables are enough");
 }
 
 }  // namespace
