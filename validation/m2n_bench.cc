@@ -78,6 +78,7 @@ M2nBench BenchReader::read() {
     const auto has = [&](std::string_view part) { return line.find(part) != std::string::npos; };
     if (has("FAILED") && (has("[VALIDATE]") || has("VALIDATION")))
       fail("the run's validation failed; its times mean nothing");
+    if (has(" NCCL INFO ") || has(" NCCL WARN ")) continue;  // may stand between any two lines
     if (has("Parameter Pattern")) {
       in_table = true;
     } else if (words.empty()) {

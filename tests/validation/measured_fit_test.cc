@@ -174,6 +174,7 @@ TEST_CASE("M2N's patterns give a rate and a cost per call", "[validation][calibr
       "    Lat_max     BW_min     BW_max\n"
       "------------------- ----- ---------- ----------\n"
       "model.layers.X.norm  60  0.0  0.0  0.0  0.0  0.0  0.0  18.000  0.00  0.00\n"
+      "host:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P\n"
       "model.layers.X.up  60  5000.0  5000.0  5000.0  9000.0  9000.0  9000.0  149.072  1.00  9.00\n"
       "\n"
       "Trainer: TP=4, CP=1, EP=1, DP=1, PP=1\n"
