@@ -115,9 +115,11 @@ TEST_CASE("machines: nodes with fewer GPUs, groups and NVLink domains", "[valida
           "nvlink_domain_gpus: 1, "
           "nics_per_node: 1}\n"
           "    - {name: generation, catalog: dgx_h100, nodes: 1}\n");
+  // Where there are racks, domains are written out: the sides share none.
   REQUIRE(cluster_of(row_of("GB200", "H100", ""), 64, 16) ==
-          "cluster:\n  groups:\n    - {name: training, catalog: gb200_nvl72, nodes: 16}\n"
-          "    - {name: generation, catalog: dgx_h100, nodes: 2}\n");
+          "cluster:\n  groups:\n"
+          "    - {name: training, catalog: gb200_nvl72, nodes: 16, domain_sizes: [64]}\n"
+          "    - {name: generation, catalog: dgx_h100, nodes: 2, domain_sizes: [8, 8]}\n");
   // 128 GPUs in two domains on either side.
   REQUIRE(cluster_of(row_of("GB200", "GB200", ""), 128, 128, 32, 2) ==
           "cluster: {catalog: gb200_nvl72, nodes: 64, domain_sizes: [64, 64, 64, 64]}\n");
