@@ -74,6 +74,7 @@ int run_refit(int argc, const char* const* argv) {
     add_graph(app, action);
     add_models(app, action);
     add_clusters(app, action);
+    add_systems(app, action);
     add_validate(app, action);
     add_calibrate(app, action);
     const int code = parse_and_run(app, action, argc, argv);

@@ -60,4 +60,23 @@ std::string Table::text() const {
   return text;
 }
 
+std::string Table::markdown() const {
+  const auto line = [&](const auto& cell_of) {
+    std::string text = "|";
+    for (std::size_t c = 0; c < columns_.size(); ++c) text += fmt::format(" {} |", cell_of(c));
+    return text + "\n";
+  };
+  std::string text = line([&](std::size_t c) { return columns_[c].heading; });
+  text += line([&](std::size_t c) { return columns_[c].align == Align::left ? "---" : "---:"; });
+  for (const auto& row : rows_) {
+    text += line([&](std::size_t c) {
+      std::string cell = row[c];
+      for (std::size_t at = 0; (at = cell.find('|', at)) != cell.npos; at += 2)
+        cell.insert(at, "\\");
+      return cell;
+    });
+  }
+  return text;
+}
+
 }  // namespace refit

@@ -27,6 +27,9 @@ class Table {
   // Lines end without trailing blanks. Columns whose cells are all empty are left out.
   std::string text() const;
 
+  // The same as a table of a Markdown page, all columns of it.
+  std::string markdown() const;
+
  private:
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

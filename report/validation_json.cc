@@ -32,16 +32,16 @@ std::string validation_json(const Validation& v) {
   for (const SkippedRow& row : v.skipped)
     skipped.push_back({{"id", row.id}, {"field", row.field}, {"reason", row.reason}});
   const ErrorSummary s = summary_of(v.rows);
-  const Json summary{{"rows", s.rows},
-                     {"skipped", v.skipped.size()},
-                     {"median_error", s.median_error},
-                     {"held_out_median_error", s.held_out_median},
-                     {"system_held_out_median_error", s.system_out_median},
-                     {"worst_held_out_error", s.worst_held_out},
-                     {"within_25_percent", s.within_25_percent},
-                     {"inside_80_percent_band", s.inside_band},
-                     {"under_bound", s.under_bound},
-                     {"gb_per_s_rule_median_error", s.rule_median}};
+  Json summary{{"rows", s.rows},
+               {"skipped", v.skipped.size()},
+               {"median_error", s.median_error},
+               {"held_out_median_error", s.held_out_median},
+               {"worst_held_out_error", s.worst_held_out},
+               {"within_25_percent", s.within_25_percent},
+               {"inside_80_percent_band", s.inside_band},
+               {"under_bound", s.under_bound}};
+  if (s.system_out_median) summary["system_held_out_median_error"] = *s.system_out_median;
+  if (s.rule_median) summary["gb_per_s_rule_median_error"] = *s.rule_median;
   const Json all{{"schema", "refit.validation/1"},
                  {"source", v.source},
                  {"network_model", v.network_model},

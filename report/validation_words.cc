@@ -8,17 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
-#include "report/table.h"
 
 namespace refit {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 // What a rate per system would say, taken from its other scenarios: 0 if it has none.
 double rule_s(const ValidationRow& row, const std::vector<ValidationRow>& rows) {
@@ -28,43 +20,6 @@ double rule_s(const ValidationRow& row, const std::vector<ValidationRow>& rows) 
       per_byte.push_back(other.published_s / other.model_gb);
   }
   return median(per_byte) * row.model_gb;
-}
-
-std::string percent(double share) { return fmt::format("{:+.0f} %", 100 * share); }
-std::string plain_percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
-std::string summary_rows(const Validation& v) {
-  Table table({{"of", Align::left},
-               {"rows"},
-               {"median"},
-               {"left out"},
-               {"system out"},
-               {"worst"},
-               {"within 25 %"},
-               {"in band"},
-               {"GB/s rule"}});
-  const auto add = [&](const std::string& name, const std::vector<ValidationRow>& rows) {
-    if (rows.empty()) return;
-    const ErrorSummary s = summary_of(rows);
-    table.add_row({name, fmt::format("{}", s.rows), plain_percent(s.median_error),
-                   plain_percent(s.held_out_median), plain_percent(s.system_out_median),
-                   plain_percent(s.worst_held_out), plain_percent(s.within_25_percent),
-                   plain_percent(s.inside_band),
-                   s.rule_median > 0 ? plain_percent(s.rule_median) : "-"});
-  };
-  add("all", v.rows);
-  for (const char* grade : {"A", "B", "C"})
-    add(fmt::format("grade {}", grade), rows_where(v, [&](auto& r) { return r.grade == grade; }));
-  std::set<std::string> systems, machines;
-  for (const ValidationRow& row : v.rows) {
-    systems.insert(row.system);
-    machines.insert(row.hardware);
-  }
-  for (const std::string& name : systems)
-    add(name, rows_where(v, [&](auto& r) { return r.system == name; }));
-  for (const std::string& name : machines)
-    add(name, rows_where(v, [&](auto& r) { return r.hardware == name; }));
-  return table.text();
 }
 
 }  // namespace
@@ -81,32 +36,50 @@ ErrorSummary summary_of(const std::vector<ValidationRow>& rows) {
   summary.rows = rows.size();
   if (rows.empty()) return summary;
   std::vector<double> errors, held_out, system_out, rule;
-  double near = 0, inside = 0;
+  double near = 0, inside = 0, nearer = 0;
   for (const ValidationRow& row : rows) {
     errors.push_back(std::abs(row.error()));
     held_out.push_back(std::abs(row.held_out_error()));
     if (row.system_out_s) system_out.push_back(std::abs(*row.system_out_s / row.published_s - 1));
-    if (const double s = rule_s(row, rows); s > 0)
+    if (const double s = rule_s(row, rows); s > 0) {
       rule.push_back(std::abs(s / row.published_s - 1));
-    if (held_out.back() <= 0.25) near += 1;
+      if (held_out.back() < rule.back()) nearer += 1;
+    }
+    if (!row.is_miss()) near += 1;
     if (row.published_s >= row.left_out_low_s && row.published_s <= row.left_out_high_s)
       inside += 1;
     if (row.predicted_s < row.bound_s * (1 - 1e-9)) ++summary.under_bound;
   }
   summary.median_error = median(errors);
   summary.held_out_median = median(held_out);
-  summary.system_out_median = median(system_out);
-  summary.rule_median = median(rule);
+  if (!system_out.empty()) summary.system_out_median = median(system_out);
+  if (!rule.empty()) summary.rule_median = median(rule);
+  summary.rows_with_rule = rule.size();
+  if (!rule.empty()) summary.nearer_than_rule = nearer / static_cast<double>(rule.size());
   summary.worst_held_out = *std::max_element(held_out.begin(), held_out.end());
   summary.within_25_percent = near / static_cast<double>(rows.size());
   summary.inside_band = inside / static_cast<double>(rows.size());
   return summary;
 }
 
-std::string validation_table(const Validation& v) {
-  std::string text =
-      fmt::format("rows         {}\nmodel        {}{}\n\n", v.source, v.network_model,
-                  v.frozen ? ", constants as shipped; nothing is fitted" : "");
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+ErrorSpread spread_of(std::vector<double> errors) {
+  if (errors.empty()) return {};
+  std::sort(errors.begin(), errors.end());
+  const std::size_t inside = (errors.size() * 4 + 4) / 5;  // rounded up
+  return {errors.size(), median(errors), errors[inside - 1], errors.back()};
+}
+
+std::string signed_percent(double share) { return fmt::format("{:+.0f} %", 100 * share); }
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+Table rows_table(const Validation& v) {
   Table table({{"row", Align::left},
                {"system", Align::left},
                {"model", Align::left},
@@ -114,24 +87,70 @@ std::string validation_table(const Validation& v) {
                {"predicted"},
                {"80 % band"},
                {"bound"},
-               {"error"},
+               {"ratio"},
                {"left out"},
                {"most time in", Align::left}});
   for (const ValidationRow& row : v.rows) {
     table.add_row({row.id, row.system, row.model, format_seconds(row.published_s),
                    format_seconds(row.predicted_s),
                    format_seconds(row.low_s) + " - " + format_seconds(row.high_s),
-                   format_seconds(row.bound_s), percent(row.error()), percent(row.held_out_error()),
-                   fmt::format("{} {:.0f} %", row.dominant_phase,
-                               100 * row.phase_s.at(row.dominant_phase) / row.predicted_s)});
+                   format_seconds(row.bound_s), fmt::format("{:.2f}", row.ratio()),
+                   signed_percent(row.held_out_error()),
+                   row.dominant_phase.empty()
+                       ? "-"
+                       : fmt::format("{} {:.0f} %", row.dominant_phase,
+                                     100 * row.phase_s.at(row.dominant_phase) / row.predicted_s)});
   }
-  text += table.text() + "\n";
-  if (!v.skipped.empty()) {
-    Table skipped({{"skipped", Align::left}, {"lacks", Align::left}, {"why", Align::left}});
-    for (const SkippedRow& row : v.skipped) skipped.add_row({row.id, row.field, row.reason});
-    text += skipped.text() + "\n";
+  return table;
+}
+
+Table skipped_table(const Validation& v) {
+  Table table({{"skipped", Align::left}, {"lacks", Align::left}, {"why", Align::left}});
+  for (const SkippedRow& row : v.skipped) table.add_row({row.id, row.field, row.reason});
+  return table;
+}
+
+Table summary_table(const Validation& v) {
+  Table table({{"of", Align::left},
+               {"rows"},
+               {"median"},
+               {"left out"},
+               {"system out"},
+               {"worst"},
+               {"within 25 %"},
+               {"in band"},
+               {"GB/s rule"}});
+  const auto add = [&](const std::string& name, const std::vector<ValidationRow>& rows) {
+    if (rows.empty()) return;
+    const ErrorSummary s = summary_of(rows);
+    table.add_row({name, fmt::format("{}", s.rows), percent(s.median_error),
+                   percent(s.held_out_median),
+                   s.system_out_median ? percent(*s.system_out_median) : "-",
+                   percent(s.worst_held_out), percent(s.within_25_percent), percent(s.inside_band),
+                   s.rule_median ? percent(*s.rule_median) : "-"});
+  };
+  add("all", v.rows);
+  for (const char* grade : {"A", "B", "C"})
+    add(fmt::format("grade {}", grade), rows_where(v, [&](auto& r) { return r.grade == grade; }));
+  std::set<std::string> systems, machines;
+  for (const ValidationRow& row : v.rows) {
+    systems.insert(row.system);
+    machines.insert(row.hardware);
   }
-  return text + summary_rows(v);
+  for (const std::string& name : systems)
+    add(name, rows_where(v, [&](auto& r) { return r.system == name; }));
+  for (const std::string& name : machines)
+    add(name, rows_where(v, [&](auto& r) { return r.hardware == name; }));
+  return table;
+}
+
+std::string validation_table(const Validation& v) {
+  std::string text =
+      fmt::format("rows         {}\nmodel        {}{}\n\n", v.source, v.network_model,
+                  v.frozen ? ", constants as shipped; nothing is fitted" : "");
+  text += rows_table(v).text() + "\n";
+  if (!v.skipped.empty()) text += skipped_table(v).text() + "\n";
+  return text + summary_table(v).text();
 }
 
 }  // namespace refit

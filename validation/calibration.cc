@@ -206,10 +206,20 @@ std::string folds_yaml(const Calibration& calibration) {
   return text;
 }
 
-std::vector<Fold> read_folds(const std::string& text, const std::string& name) {
+std::vector<Fold> read_folds(const std::string& text, const std::string& name,
+                             const NetworkModel& model) {
   const YamlNode root = YamlNode::parse_text(text, name);
   root.allow_only({"parameters", "folds"});
-  const std::size_t size = root.at("parameters").items().size();
+  std::vector<std::size_t> parameters;
+  for (const YamlNode& key : root.at("parameters").items())
+    parameters.push_back(network_parameter(key.text()));
+  if (!model.uncertainty || parameters != model.uncertainty->parameters) {
+    root.at("parameters")
+        .fail(fmt::format("not the constants that were fitted for network model {}; let one run of "
+                          "'refit calibrate --folds' write both files",
+                          model.name));
+  }
+  const std::size_t size = parameters.size();
   std::vector<Fold> folds;
   for (const YamlNode& node : root.at("folds").items()) {
     node.allow_only({"without", "key", "values"});
@@ -228,7 +238,8 @@ std::vector<Fold> read_folds(const std::string& text, const std::string& name) {
 
 std::vector<Fold> shipped_folds() {
   const EmbeddedFile& file = fold_files().front();
-  return read_folds(std::string(file.text), "folds of the default network model");
+  return read_folds(std::string(file.text), "folds of the default network model",
+                    catalog_network_model("default"));
 }
 
 }  // namespace refit

@@ -38,7 +38,9 @@ Calibration calibrate(const std::vector<RowRun>& runs, const NetworkModel& start
 // Files that read_network_model() and read_folds() take.
 std::string network_model_yaml(const Calibration& calibration);
 std::string folds_yaml(const Calibration& calibration);
-std::vector<Fold> read_folds(const std::string& text, const std::string& name);
+// Error(bad_input) if the folds are of other constants than the model's.
+std::vector<Fold> read_folds(const std::string& text, const std::string& name,
+                             const NetworkModel& model);
 // Those of the default network model.
 std::vector<Fold> shipped_folds();
 

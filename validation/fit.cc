@@ -97,6 +97,13 @@ std::vector<double> values_of(const Eigen::VectorXd& logs) {
 
 }  // namespace
 
+double condition_of(const std::vector<double>& covariance) {
+  const auto n = static_cast<Eigen::Index>(std::lround(std::sqrt(covariance.size())));
+  const Eigen::Map<const Eigen::MatrixXd> matrix(covariance.data(), n, n);
+  const Eigen::VectorXd singular = matrix.jacobiSvd().singularValues();
+  return std::sqrt(singular.maxCoeff() / singular.minCoeff());
+}
+
 NetworkModel with_values(NetworkModel model, const std::vector<std::size_t>& parameters,
                          const std::vector<double>& values) {
   for (std::size_t i = 0; i < parameters.size(); ++i)
@@ -146,8 +153,7 @@ Fit fit(const std::vector<FitRow>& rows, const std::vector<std::size_t>& free,
   for (Eigen::Index i = 0; i < covariance.rows(); ++i)
     for (Eigen::Index j = 0; j < covariance.cols(); ++j)
       result.covariance.push_back(covariance(i, j));
-  const Eigen::VectorXd singular = normal.matrix.jacobiSvd().singularValues();
-  result.condition = std::sqrt(singular.maxCoeff() / singular.minCoeff());
+  result.condition = condition_of(result.covariance);
   result.values = values_of(logs);
   result.objective = best;
   result.misfit = misfit(result.residuals, weights);

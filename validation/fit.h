@@ -48,6 +48,9 @@ Fit fit(const std::vector<FitRow>& rows, const std::vector<std::size_t>& free,
 std::vector<double> without(const Fit& fit, const std::vector<FitRow>& rows,
                             const std::function<bool(const FitRow&)>& left_out);
 
+// Condition number of the least-squares problem, priors included, that left this covariance.
+double condition_of(const std::vector<double>& covariance);
+
 NetworkModel with_values(NetworkModel model, const std::vector<std::size_t>& parameters,
                          const std::vector<double>& values);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
-// Reads cells of one record by column name.
+// Reads cells of one record by column name; notes those that can't be read.
 class Cells {
  public:
   Cells(const detail::CsvTable& table, const std::string& file) : table_(table), file_(file) {
@@ -36,6 +36,7 @@ class Cells {
                       record.line, record.cells.size(), table_.columns.size()));
     }
     record_ = &record;
+    unreadable_.clear();
   }
 
   std::string text(const char* column) const {
@@ -43,29 +44,31 @@ class Cells {
     return detail::is_nothing(cell) ? "" : cell;
   }
 
-  std::optional<double> number(const char* column) const {
+  std::optional<double> number(const char* column) {
     const std::string cell = text(column);
     if (cell.empty() || detail::lower(cell).starts_with("unknown")) return std::nullopt;
     const auto value = detail::parse_number(cell);
-    if (!value) fail(column, cell, "a number such as 470.2");
+    if (!value) note(column, cell, "a number such as 470.2");
     return value;
   }
 
-  std::optional<int> count(const char* column) const {
+  std::optional<int> count(const char* column) {
     const std::optional<double> value = number(column);
     if (!value) return std::nullopt;
     const bool whole = *value >= 1 && *value <= 1e6 && *value == static_cast<int>(*value);
-    if (!whole) fail(column, text(column), "a whole number from 1 to 1,000,000");
-    return static_cast<int>(*value);
+    if (whole) return static_cast<int>(*value);
+    note(column, text(column), "a whole number from 1 to 1,000,000");
+    return std::nullopt;
   }
 
-  [[noreturn]] void fail(const char* column, const std::string& cell, const char* right) const {
-    throw Error(ErrorCode::bad_input,
-                fmt::format("{}:{}: {}: '{}' is not right; write {}, or unknown", file_,
-                            record_->line, column, detail::printable(cell), right));
-  }
+  const std::map<std::string, std::string>& unreadable() const { return unreadable_; }
 
  private:
+  void note(const char* column, const std::string& cell, const char* right) {
+    unreadable_[column] =
+        fmt::format("'{}' is not right; write {}, or unknown", detail::printable(cell), right);
+  }
+
   std::size_t index(const char* column) const {
     const auto found = index_.find(column);
     if (found != index_.end()) return found->second;
@@ -77,9 +80,10 @@ class Cells {
   const std::string& file_;
   std::unordered_map<std::string, std::size_t> index_;
   const detail::CsvRecord* record_ = nullptr;
+  std::map<std::string, std::string> unreadable_;
 };
 
-PublishedRow read_row(const Cells& cells, int line) {
+PublishedRow read_row(Cells& cells, int line) {
   PublishedRow row;
   row.line = line;
   row.id = cells.text("id");
@@ -112,6 +116,7 @@ PublishedRow read_row(const Cells& cells, int line) {
   row.cert_time = cells.text("cert_time");
   row.validation_grade = cells.text("validation_grade");
   row.notes = cells.text("notes");
+  row.unreadable = cells.unreadable();
   return row;
 }
 
@@ -128,13 +133,16 @@ std::vector<PublishedRow> parse_published_rows(std::string_view text, const std:
   for (const detail::CsvRecord& record : table.records) {
     cells.start(record);
     rows.push_back(read_row(cells, record.line));
-    const PublishedRow& row = rows.back();
-    if (row.id.empty()) cells.fail("id", "", "a name of its own for each row");
+    PublishedRow& row = rows.back();
+    if (row.id.empty()) {
+      throw Error(
+          ErrorCode::bad_input,
+          fmt::format("{}:{}: id: is empty; give each row a name of its own", name, row.line));
+    }
     const auto [first, added] = line_of_id.emplace(row.id, row.line);
     if (!added) {
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("{}:{}: id: '{}' is the id of line {} already; give each row its own",
-                              name, row.line, detail::printable(row.id), first->second));
+      row.unreadable["id"] =
+          fmt::format("is the id of line {} already; give each row its own", first->second);
     }
   }
   return rows;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,10 +35,13 @@ struct PublishedRow {
   std::string validation_grade;  // A to C
   std::string notes;
   int line = 0;  // where the row begins in its file, from 1
+  // Cells that say something else than their column holds: column and what would be right. Such a
+  // row can't be predicted; others of its file can.
+  std::map<std::string, std::string> unreadable;
 };
 
-// Columns are found by name, in any order; others are left alone. Error(bad_input) names the file,
-// the line and the column; more than 64 MiB are refused.
+// Columns are found by name, in any order; others are left alone. Error(bad_input), with file and
+// line, is for what is no such table; more than 64 MiB are refused.
 std::vector<PublishedRow> read_published_rows(const std::string& path);
 std::vector<PublishedRow> parse_published_rows(std::string_view text, const std::string& name);
 

@@ -120,6 +120,10 @@ constexpr double kSameBytes = 0.03;  // rounding of published sizes
 }  // namespace
 
 std::variant<RowCase, RowSkip> row_case(const PublishedRow& row) {
+  if (!row.unreadable.empty()) {
+    const auto& [column, right] = *row.unreadable.begin();
+    return RowSkip{column, right};
+  }
   auto system = detail::row_system(row);
   if (auto* skip = std::get_if<RowSkip>(&system)) return *skip;
   auto precisions = detail::row_precisions(row);

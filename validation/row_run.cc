@@ -17,19 +17,22 @@
 #include "sim/predict.h"
 
 namespace refit {
-namespace {
 
-FitRow keys_of(const PublishedRow& row, const RowCase& question) {
-  return {row.id,
-          fmt::format("{} | {} | {} | {} | {}", question.system, row.model, row.train_gpu_type,
-                      row.train_layout, row.infer_layout),
-          question.system, row.train_gpu_type};
+std::string layout_of(const PublishedRow& row) {
+  return fmt::format("{} | {} | {} | {}", row.model, row.train_gpu_type, row.train_layout,
+                     row.infer_layout);
 }
+
+FitRow keys_of(const PublishedRow& row, const std::string& system) {
+  return {row.id, fmt::format("{} | {}", system, layout_of(row)), system, row.train_gpu_type};
+}
+
+namespace {
 
 RowRun planned(const PublishedRow& row, const RowCase& question) {
   RowRun run{row,
              question,
-             keys_of(row, question),
+             keys_of(row, question.system),
              parse_scenario(question.scenario_yaml, "row " + row.id),
              {},
              0};
@@ -45,18 +48,37 @@ RowRun planned(const PublishedRow& row, const RowCase& question) {
   return run;
 }
 
-std::string to_text(const RowPrediction& prediction) {
-  std::string text = fmt::format("{} {}", prediction.seconds, prediction.latency_s);
-  for (const double seconds : prediction.parameter_s) text += fmt::format(" {}", seconds);
-  return text;
+}  // namespace
+
+std::variant<RowRun, RowSkip> plan_question(const PublishedRow& row, const RowCase& question) {
+  try {
+    return planned(row, question);
+  } catch (const Error& error) {
+    // A plan that is not correct is our mistake, not the row's.
+    if (error.code() == ErrorCode::check_failed) throw;
+    return RowSkip{"train_layout", error.what()};
+  }
 }
 
-RowPrediction from_text(const std::string& text) {
-  std::istringstream in(text);
-  RowPrediction prediction;
-  in >> prediction.seconds >> prediction.latency_s;
-  for (double seconds = 0; in >> seconds;) prediction.parameter_s.push_back(seconds);
-  return prediction;
+std::variant<RowRun, RowSkip> plan_row(const PublishedRow& row) {
+  const std::variant<RowCase, RowSkip> question = row_case(row);
+  if (const auto* skip = std::get_if<RowSkip>(&question)) return *skip;
+  if (row.time_s.value_or(0) <= 0) return RowSkip{"time_s", "no time to compare with"};
+  return plan_question(row, std::get<RowCase>(question));
+}
+
+RowRuns plan_rows(const std::vector<PublishedRow>& rows, const Say& say) {
+  RowRuns result;
+  for (const PublishedRow& row : rows) {
+    if (say) say(fmt::format("planning row {} of {}", &row - rows.data() + 1, rows.size()));
+    std::variant<RowRun, RowSkip> run = plan_row(row);
+    if (const auto* skip = std::get_if<RowSkip>(&run)) {
+      result.skipped.push_back({row.id, skip->field, skip->reason});
+    } else {
+      result.runs.push_back(std::get<RowRun>(std::move(run)));
+    }
+  }
+  return result;
 }
 
 RowPrediction predict_row(const RowRun& run, const NetworkModel& model) {
@@ -66,23 +88,18 @@ RowPrediction predict_row(const RowRun& run, const NetworkModel& model) {
   return {prediction.makespan_s, std::move(where.parameter_s), where.latency_s};
 }
 
-}  // namespace
+std::string to_text(const RowPrediction& prediction) {
+  std::string text = fmt::format("{} {}", prediction.seconds, prediction.latency_s);
+  for (const double seconds : prediction.parameter_s) text += fmt::format(" {}", seconds);
+  return text;
+}
 
-RowRuns plan_rows(const std::vector<PublishedRow>& rows) {
-  RowRuns result;
-  for (const PublishedRow& row : rows) {
-    if (!row.time_s) {
-      result.skipped.push_back({row.id, "time_s", "no time to compare with"});
-      continue;
-    }
-    const std::variant<RowCase, RowSkip> answer = row_case(row);
-    if (const auto* skip = std::get_if<RowSkip>(&answer)) {
-      result.skipped.push_back({row.id, skip->field, skip->reason});
-    } else {
-      result.runs.push_back(planned(row, std::get<RowCase>(answer)));
-    }
-  }
-  return result;
+RowPrediction row_prediction(const std::string& text) {
+  std::istringstream in(text);
+  RowPrediction prediction;
+  in >> prediction.seconds >> prediction.latency_s;
+  for (double seconds = 0; in >> seconds;) prediction.parameter_s.push_back(seconds);
+  return prediction;
 }
 
 std::vector<RowPrediction> predict_rows(const std::vector<RowRun>& runs,
@@ -94,7 +111,7 @@ std::vector<RowPrediction> predict_rows(const std::vector<RowRun>& runs,
   }
   std::vector<RowPrediction> predictions;
   for (const std::string& text : run_in_workers(jobs, all_cores(), [](std::size_t) {}))
-    predictions.push_back(from_text(text));
+    predictions.push_back(row_prediction(text));
   return predictions;
 }
 

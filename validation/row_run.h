@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -28,8 +29,19 @@ struct RowRuns {
   std::vector<SkippedRow> skipped;
 };
 
-// Plans every row that can be one. Each plan is verified.
-RowRuns plan_rows(const std::vector<PublishedRow>& rows);
+// What is going on, for people who wait.
+using Say = std::function<void(const std::string&)>;
+
+// Equal for rows of the same model, machines and layouts, whatever the system.
+std::string layout_of(const PublishedRow& row);
+FitRow keys_of(const PublishedRow& row, const std::string& system);
+
+// The verified plan of a question; or why the planner refuses its layouts.
+std::variant<RowRun, RowSkip> plan_question(const PublishedRow& row, const RowCase& question);
+// The plan of a row; or why there is nothing to plan, or no time to compare with.
+std::variant<RowRun, RowSkip> plan_row(const PublishedRow& row);
+// All rows that have one. Plans stay in memory, a few MB each.
+RowRuns plan_rows(const std::vector<PublishedRow>& rows, const Say& say = {});
 
 // What a model says of one row.
 struct RowPrediction {
@@ -37,6 +49,12 @@ struct RowPrediction {
   std::vector<double> parameter_s;  // where they go, by index into network_parameters()
   double latency_s = 0;
 };
+
+RowPrediction predict_row(const RowRun& run, const NetworkModel& model);
+
+// One line that reads back to the last bit.
+std::string to_text(const RowPrediction& prediction);
+RowPrediction row_prediction(const std::string& text);
 
 // Of all runs, in their order, in workers on all cores. models[i] is run i's.
 std::vector<RowPrediction> predict_rows(const std::vector<RowRun>& runs,

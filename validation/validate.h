@@ -10,7 +10,8 @@
 namespace refit {
 
 // Predicts the rows with a model's constants, and those that `folds` know with the constants that
-// were fitted without them. Fits nothing.
-Validation validate(const RowRuns& rows, const NetworkModel& model, const std::vector<Fold>& folds);
+// were fitted without them. Fits nothing. Rows are planned and predicted in workers on all cores.
+Validation validate(const std::vector<PublishedRow>& rows, const NetworkModel& model,
+                    const std::vector<Fold>& folds, const Say& say = {});
 
 }  // namespace refit

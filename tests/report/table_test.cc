@@ -34,5 +34,14 @@ TEST_CASE("a table without rows shows its headings", "[report][table]") {
   REQUIRE(Table({{"a"}, {"b"}}).text() == "a  b\n-  -\n");
 }
 
+TEST_CASE("a table of a Markdown page says how columns are aligned", "[report][table]") {
+  Table table({{"name", Align::left}, {"n"}, {"", Align::left}});
+  table.add_row({"a | b", "1", ""});
+  REQUIRE(table.markdown() ==
+          "| name | n |  |\n"
+          "| --- | ---: | --- |\n"
+          "| a \\| b | 1 |  |\n");
+}
+
 }  // namespace
 }  // namespace refit
