@@ -27,6 +27,8 @@ struct Conduct {
   bool through_host = false;  // shards are cut in, or come from, host memory
   // On the way:
   bool streamed = false;  // broadcasts are not cut into frames
+  // The next bucket waits until the last one is loaded, not only until it is sent.
+  bool waits_for_load = false;
   // On engines:
   bool loads = true;   // the loader takes checkpoint tensors one by one
   bool pulls = false;  // engines fetch tensors one by one

@@ -50,7 +50,7 @@ void prepare(int lane, const StageWork& work, const Conduct& conduct, ScheduleBu
   const auto step = [&](Work what, std::int64_t count, std::int64_t bytes) {
     builder.compute({lane, builder.next_round(lane)}, what, sources, count, bytes);
   };
-  if (conduct.stacks) step(Work::stack, work.stacked_matrices, 0);
+  if (conduct.stacks) step(Work::stack, work.stacked_calls, 0);
   if (!conduct.through_host) return;
   // Whole tensors are exported; each trainer cuts its part of them.
   if (conduct.exports) step(Work::export_tensors, work.exports, 0);

@@ -121,6 +121,8 @@ class PackedBroadcast {
                            conduct_.streamed ? Work::stream : Work::none);
     if (conduct_.loads) builder_.compute(on(sender.lane), Work::load, engines_, tensors, 0);
     convert(sender.lane, input_.refit.destinations, bucket.share_of(work.convert_after), builder_);
+    if (conduct_.waits_for_load)
+      builder_.barrier(builder_.group(united(input_.refit.sources, input_.refit.destinations)));
     return sent;
   }
 
@@ -141,6 +143,7 @@ void append(std::vector<Bucket>& all, std::vector<Bucket> more) {
 
 // One stage after the other, by one sender or by the trainers of one node.
 void stage_after_stage(const StrategyInput& input, ScheduleBuilder& builder) {
+  PackedBroadcast broadcast(input, builder);
   const Group grid = trainer_grid(input);
   Pipeline pipeline;
   pipeline.trainers = builder.group(grid.ranks, grid.width);
@@ -166,7 +169,7 @@ void stage_after_stage(const StrategyInput& input, ScheduleBuilder& builder) {
   std::vector<Bucket> buckets;
   for (int stage = 0; stage < input.refit.stages; ++stage)
     append(buckets, buckets_of(input, stage, builder));
-  PackedBroadcast(input, builder).run(pipeline, buckets);
+  broadcast.run(pipeline, buckets);
 }
 
 // Every stage gathers and broadcasts by itself.

@@ -147,7 +147,7 @@ void reshard(const StrategyInput& input, ScheduleBuilder& builder) {
     const GroupId sources = builder.group(work.sources);
     convert(lane, work.sources, work.convert_before, builder);
     if (input.conduct.stacks) {
-      builder.compute({lane, builder.next_round(lane)}, Work::stack, sources, work.stacked_matrices,
+      builder.compute({lane, builder.next_round(lane)}, Work::stack, sources, work.stacked_calls,
                       0);
     }
     builder.compute({lane, builder.next_round(lane)}, Work::pack, sources, work.calls,

@@ -92,7 +92,7 @@ std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& m
     stage.calls += members;
     stage.shard_calls += members * distinct_shards(c.source);
     stage.checkpoint_tensors += c.checkpoint_tensors;
-    if (c.role == Role::routed_expert) stage.stacked_matrices += members;
+    if (c.role == Role::routed_expert) stage.stacked_calls += members;
     if (!rides_along(c, parts)) {
       const int hops = (refit.stages > 1 ? 1 : 0) + (is_sharded(c.source) ? 1 : 0);
       stage.exports += members * experts * std::max(1, hops);

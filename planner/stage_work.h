@@ -17,12 +17,12 @@ struct ConvertWork {
 // What software handles one by one in a pipeline stage, for the tensors that a strategy moves. The
 // costs of these counts are a network model's; the counts follow from the layouts alone.
 struct StageWork {
-  std::vector<Rank> sources;          // ascending: ranks that hold the stage
-  std::int64_t bytes = 0;             // of the stage, once
-  std::int64_t calls = 0;             // transport calls: one per tensor, experts of a layer as one
-  std::int64_t shard_calls = 0;       // the same, but one per shard of a tensor
-  std::int64_t stacked_matrices = 0;  // expert matrices that one trainer regroups
-  std::int64_t exports = 0;           // collectives that gather the stage's parameters one by one
+  std::vector<Rank> sources;       // ascending: ranks that hold the stage
+  std::int64_t bytes = 0;          // of the stage, once
+  std::int64_t calls = 0;          // transport calls: one per tensor, experts of a layer as one
+  std::int64_t shard_calls = 0;    // the same, but one per shard of a tensor
+  std::int64_t stacked_calls = 0;  // calls whose expert matrices one trainer regroups
+  std::int64_t exports = 0;        // collectives that gather the stage's parameters one by one
   std::int64_t checkpoint_tensors = 0;  // tensors that an engine's loader takes
   std::int64_t packed_bytes = 0;        // of one trainer's shards (the largest)
   ConvertWork convert_before;           // the stage is sent, on its sources

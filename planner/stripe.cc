@@ -44,7 +44,7 @@ void stripe(const StrategyInput& input, ScheduleBuilder& builder) {
     const auto next = [&] { return Slot{lane, builder.next_round(lane)}; };
     convert(lane, work.sources, work.convert_before, builder);
     if (input.conduct.stacks)
-      builder.compute(next(), Work::stack, builder.group(work.sources), work.stacked_matrices, 0);
+      builder.compute(next(), Work::stack, builder.group(work.sources), work.stacked_calls, 0);
     builder.compute(next(), Work::call,
                     builder.group(united(work.sources, input.refit.destinations)), work.calls, 0);
 

@@ -22,9 +22,17 @@ Conduct transfer_only() {
   return conduct;
 }
 
-Conduct packed(int buffers) {
+// Trainers fill the next bucket while engines load the last one. Their own steps don't overlap: the
+// export's collectives and the broadcast take turns on the GPUs.
+Conduct packed() {
   Conduct conduct;
-  conduct.buffers = buffers;
+  conduct.buffers = 1;
+  return conduct;
+}
+
+Conduct packed_serial() {
+  Conduct conduct = packed();
+  conduct.waits_for_load = true;
   return conduct;
 }
 
@@ -86,16 +94,17 @@ std::vector<System> table() {
                        Policy p) {
     list.push_back({{}, does, includes, calibrated, std::move(p)});
   };
-  add("NeMo RL: gather, packed broadcast, load; two buffers, so that gathering and broadcasting "
-      "overlap",
+  add("NeMo RL: gather, packed broadcast, load; two buffers, so that the next one is filled while "
+      "the "
+      "last is loaded",
       "the whole refit: export, broadcast, load", true,
-      policy("nemo_rl_packed", gather_broadcast, packed(1)));
-  add("NeMo RL: the same with one buffer, one step after the other",
+      policy("nemo_rl_packed", gather_broadcast, packed()));
+  add("NeMo RL: the same with one buffer, which is loaded before it is filled again",
       "the whole refit: export, broadcast, load", false,
-      policy("nemo_rl_packed_serial", gather_broadcast, packed(1)));
+      policy("nemo_rl_packed_serial", gather_broadcast, packed_serial()));
   add("NeMo RL: feed-forward weights shard to shard in streams, then the rest by packed broadcast",
       "the whole refit: bulk, landing, rest, strictly one after the other", true,
-      bulk_by("nemo_rl_reshard", stripe, gather_broadcast, packed(1)));
+      bulk_by("nemo_rl_reshard", stripe, gather_broadcast, packed()));
   add("NeMo RL: every shard broadcast whole into live parameters, the reference of its tests",
       "the transfer only", true, policy("nemo_rl_golden", owner_broadcast, golden()));
   add("NCCL M2N as a library: one copy per NVLink domain, then NVLink", "the transfer only", true,

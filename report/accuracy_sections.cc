@@ -127,7 +127,7 @@ std::string gb200_section(const Validation& v) {
     if (row.hardware != "GB200") continue;
     const double wire = sum_of(row, {"nic_efficiency", "nvlink_efficiency", "stream_rate"});
     const double calls = sum_of(row, {"call"});
-    const double stacking = sum_of(row, {"stack_matrix"});
+    const double stacking = sum_of(row, {"stack_call"});
     const double landing = sum_of(row, {"land_rate"});
     const double start = sum_of(row, {"fixed"});
     // What is on the account of no constant are latencies of links.

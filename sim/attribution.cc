@@ -26,7 +26,7 @@ std::size_t parameter_of(Work work) {
     case Work::pack:
       return network_parameter("pack_rate");
     case Work::stack:
-      return network_parameter("stack_matrix");
+      return network_parameter("stack_call");
     case Work::assemble:
       return network_parameter("assemble_rate");
     case Work::host:
@@ -110,14 +110,29 @@ class Walk {
     result.latency_s += latency_s;
     const auto path = graph_.paths.of(graph_.path[task]);
     if (path.empty()) return;
+    const double wire_s = seconds - latency_s;
+    if (runs_at_its_own_limit(task, wire_s)) {
+      result.parameter_s[stream_] += wire_s;
+      return;
+    }
     // The link that has most to carry on the whole is the one that makes it wait.
     const auto busiest = std::max_element(path.begin(), path.end(), [&](auto& a, auto& b) {
       return load_s_[a.link.index()] < load_s_[b.link.index()];
     });
     const std::size_t link = busiest->link.index();
-    const bool own = link >= cluster_.links().size();
-    const bool nvlink = !own && cluster_.links()[link].kind == LinkKind::nvlink;
-    result.parameter_s[own ? stream_ : nvlink ? nvlink_ : nic_] += seconds - latency_s;
+    const bool nvlink =
+        link < cluster_.links().size() && cluster_.links()[link].kind == LinkKind::nvlink;
+    result.parameter_s[nvlink ? nvlink_ : nic_] += wire_s;
+  }
+
+  // A stream has a link of its own, the last of its path; full all the time, it is what it waits
+  // for.
+  bool runs_at_its_own_limit(TaskId task, double wire_s) const {
+    constexpr double kNearly = 1.01;
+    const PathLink& last = graph_.paths.of(graph_.path[task]).back();
+    if (last.link.index() < cluster_.links().size()) return false;
+    const double rate = graph_.paths.capacity_bytes_per_s[last.link.index()];
+    return wire_s <= kNearly * graph_.bytes[task] / rate;
   }
 
   const Schedule& schedule_;

@@ -26,7 +26,7 @@ struct NetworkModel {
   double yield_tensor_s = 0;        // per checkpoint tensor that a trainer names, converts, packs
   double load_tensor_s = 0;         // per tensor that an engine's loader takes
   double pull_tensor_s = 0;         // per tensor that an engine fetches by itself
-  double stack_matrix_s = 0;        // per expert matrix that a trainer stacks
+  double stack_call_s = 0;          // per call whose experts a trainer stacks
   double pack_bytes_per_s = 0;      // trainer's packing, per GPU; 0: free, as all rates here
   double assemble_bytes_per_s = 0;  // whole tensors gathered and copied into and out of buckets
   double host_bytes_per_s = 0;      // shards cut in host memory, per rank

@@ -39,8 +39,8 @@ constexpr std::array kParameters = {
     NetworkParameter{
         "pull_tensor", seconds, &M::pull_tensor_s, 5e-6, 2e-3,
         "one checkpoint tensor that an engine fetches: its descriptors, slices, hand-over"},
-    NetworkParameter{"stack_matrix", seconds, &M::stack_matrix_s, 5e-6, 2e-3,
-                     "one local expert matrix regrouped by a trainer"},
+    NetworkParameter{"stack_call", seconds, &M::stack_call_s, 50e-6, 20e-3,
+                     "all experts of one transport call regrouped by a trainer"},
     NetworkParameter{"pack_rate", rate, &M::pack_bytes_per_s, 20e9, 3e12,
                      "a trainer's packing, per GPU"},
     NetworkParameter{"assemble_rate", rate, &M::assemble_bytes_per_s, 10e9, 3e12,

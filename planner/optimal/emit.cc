@@ -125,7 +125,7 @@ class Emitter {
       if (work.calls == 0) continue;
       convert(kSoftware, work.sources, work.convert_before, builder_);
       builder_.compute({kSoftware, builder_.next_round(kSoftware)}, Work::stack,
-                       builder_.group(work.sources), work.stacked_matrices, 0);
+                       builder_.group(work.sources), work.stacked_calls, 0);
     }
     builder_.barrier(world);
   }

@@ -32,7 +32,7 @@ double compute_seconds(const Op& op, std::size_t ranks, const NetworkModel& mode
     case Work::pack:
       return stream_seconds(op.bytes, model.pack_bytes_per_s);
     case Work::stack:
-      return count * model.stack_matrix_s;
+      return count * model.stack_call_s;
     case Work::call:
       return count * model.call_s * std::log2(std::max(2.0, static_cast<double>(ranks)));
     case Work::land:

@@ -64,7 +64,7 @@ TEST_CASE("moves: more than a run can have are refused with their number", "[exe
   REQUIRE_NOTHROW(write_out(c.schedule, c.refit, c.cluster, {.most_moves = moves}));
 
   // One broadcast of 8 TB to 16 ranks: 7,629,394 pieces of 1 MiB, rounded up to equal numbers on
-  // each of the widest domain's 8 GPUs, to 15 others: 7,629,400 * 15.
+  // each of the narrowest domain's 4 GPUs, to 15 others: 7,629,396 * 15.
   c.schedule.groups = {{{}, 16}};
   for (int r = 0; r < 16; ++r) c.schedule.groups[0].ranks.push_back(Rank(r));
   Op op;
@@ -78,7 +78,7 @@ TEST_CASE("moves: more than a run can have are refused with their number", "[exe
   } catch (const Error& error) {
     REQUIRE(error.code() == ErrorCode::bad_input);
     REQUIRE(std::string(error.what()) ==
-            "the schedule is 114,441,000 messages between ranks, and a run can have 16,777,216 at "
+            "the schedule is 114,440,940 messages between ranks, and a run can have 16,777,216 at "
             "most; scale its bytes down (--scale) or use fewer ranks");
   }
 }

@@ -34,7 +34,7 @@ TEST_CASE("an unknown key is refused with the nearest known one", "[scenarios][e
   CHECK(with("plan:", "plans:") ==
         "s.yaml:12:1: unknown key 'plans'; did you mean 'plan'? known keys: scenario, description, "
         "assumptions, cluster, model, training, generation, convert, tensors, plan, network_model, "
-        "fault, runtime");
+        "fault, runtime, background, stragglers");
   CHECK(
       with("  chunks: 8", "  chunk: 8") ==
       "s.yaml:13:3: plan: unknown key 'chunk'; did you mean 'chunks'? known keys: chunks, streams, "

@@ -138,7 +138,7 @@ TEST_CASE("predict: each kind of work has its price", "[sim]") {
   model.call_s = 1e-3;
   model.export_tensor_s = 2e-3;
   model.load_tensor_s = 3e-3;
-  model.stack_matrix_s = 4e-3;
+  model.stack_call_s = 4e-3;
   model.pack_bytes_per_s = 100e9;
   model.land_bytes_per_s = 200e9;
   model.convert_bytes_per_s = 250e9;
