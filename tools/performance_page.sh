@@ -34,6 +34,16 @@ TEXT
 TEXT
   printf '```\n'
   build-bench/bin/schedule_file_bench
+  printf '```\n\n## The solver alone (`solver_bench`)\n\n'
+  cat <<'TEXT'
+Ports of 16,384 GPUs, 64 transfers each: conflict-free rounds, random pairs, a Clos with ECMP. Targets for 1,048,576 transfers: 0.3,
+2.5 and 15 s. `native` is SimGrid's own solver, on as many transfers as it ends in time.
+
+TEXT
+  printf '```\n'
+  build-bench/bin/solver_bench
+  printf '```\n\n## Reductions before simulating (`reductions_bench`)\n\n```\n'
+  build-bench/bin/reductions_bench
   printf '```\n\n## Overlap of two layouts (`overlap_bench`)\n\n'
   printf 'Kimi K3 from 4,096 GPUs to 4,096 others: classes of tensors, then their joint cuts. Target: under 5 s.\n\n```\n'
   build-bench/bin/overlap_bench
