@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/workers.h"
 #include "cli/progress.h"
 #include "sim/ensemble.h"
@@ -51,6 +52,22 @@ Choice choose_among(const Scenario& scenario, const std::vector<Policy>& policie
   return choose(candidates);
 }
 
+std::optional<Schedule> plan_within_limits(const Scenario& scenario, const Policy& policy) {
+  try {
+    return verified_plan(scenario, policy);
+  } catch (const Error& error) {
+    if (!scenario.plan.limits.any() || error.code() != ErrorCode::bad_input) throw;
+    return std::nullopt;
+  }
+}
+
+Error nobody_keeps_limits(const Scenario& scenario) {
+  return Error(ErrorCode::bad_input,
+               fmt::format("{}: no strategy keeps the limits; --strategy optimal says what the "
+                           "nearest plan takes",
+                           scenario.name));
+}
+
 ChosenPolicy best_policy(const Scenario& scenario) {
   const std::vector<Policy> all = chosen_policies(scenario, kAuto);
   const PredictOptions options{scenario.network_model, {}};
@@ -58,11 +75,12 @@ ChosenPolicy best_policy(const Scenario& scenario) {
   for (const Policy& policy : all) {
     jobs.push_back({policy.name,
                     [&scenario, &options, &policy] {
-                      const Schedule schedule = verified_plan(scenario, policy);
-                      const Prediction prediction = predict(schedule, scenario.cluster, options);
+                      const std::optional<Schedule> schedule = plan_within_limits(scenario, policy);
+                      if (!schedule) return Json{0, 0.0, false}.dump();
+                      const Prediction prediction = predict(*schedule, scenario.cluster, options);
                       const bool fits =
-                          over_limits(schedule, scenario, prediction.timeline).empty();
-                      return Json{schedule.ops.size(), prediction.makespan_s, fits}.dump();
+                          over_limits(*schedule, scenario, prediction.timeline).empty();
+                      return Json{schedule->ops.size(), prediction.makespan_s, fits}.dump();
                     },
                     job_size(policy)});
   }
@@ -75,6 +93,7 @@ ChosenPolicy best_policy(const Scenario& scenario) {
     candidates.push_back(
         {all[i].name, results[i][0].get<std::int64_t>(), results[i][1].get<double>()});
   }
+  if (policies.empty()) throw nobody_keeps_limits(scenario);
   Choice choice = choose_among(scenario, policies, std::move(candidates), options);
   return {policies[choice.index], std::move(choice.reason)};
 }

@@ -75,6 +75,7 @@ struct Task {
   bool by_memory = false;
   int ensemble_members = 0;
   int ensemble_workers = 1;
+  bool choose = false;  // `auto`: whoever can't keep the limits is left out
 };
 
 LimitUse limit_use(const Schedule& schedule, const Scenario& scenario,
@@ -162,6 +163,9 @@ StrategyResult evaluate(const Schedule& schedule, const Task& task) {
   return row;
 }
 
+// Of a strategy that keeps no limits there is nothing to show where others may be taken instead.
+constexpr const char* kLeftOut = "";
+
 std::vector<Job> jobs_for(const Question& question, const std::vector<Policy>& policies,
                           const Task& task) {
   if (question.plan) {
@@ -174,7 +178,11 @@ std::vector<Job> jobs_for(const Question& question, const std::vector<Policy>& p
   for (const Policy& policy : policies) {
     jobs.push_back({policy.name,
                     [&task, policy] {
-                      StrategyResult row = evaluate(verified_plan(task.scenario, policy), task);
+                      const std::optional<Schedule> schedule =
+                          task.choose ? plan_within_limits(task.scenario, policy)
+                                      : verified_plan(task.scenario, policy);
+                      if (!schedule) return std::string(kLeftOut);
+                      StrategyResult row = evaluate(*schedule, task);
                       row.strategy = policy.name;
                       if (row.limits && keeps_limits(policy)) {
                         Scenario free = task.scenario;
@@ -204,8 +212,8 @@ std::string model_words(const Scenario& scenario) {
   return fmt::format("none; {} tensor{} written out", tensors, tensors == 1 ? "" : "s");
 }
 
-// The rows, one after the other as they end.
-std::vector<StrategyResult> rows_of(const Question& question, const std::vector<Policy>& policies,
+// The rows, one after the other as they end. Policies that are left out are taken off the list.
+std::vector<StrategyResult> rows_of(const Question& question, std::vector<Policy>& policies,
                                     const Task& task) {
   const std::vector<Job> jobs = jobs_for(question, policies, task);
   const std::string strategies =
@@ -215,8 +223,14 @@ std::vector<StrategyResult> rows_of(const Question& question, const std::vector<
     progress.say(fmt::format("simulating {}, {} done", strategies, count));
   };
   std::vector<StrategyResult> rows;
-  for (const std::string& row : run_in_workers(jobs, all_cores(), done))
-    rows.push_back(parse_strategy_result(row));
+  std::vector<Policy> shown;
+  const std::vector<std::string> texts = run_in_workers(jobs, all_cores(), done);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i] == kLeftOut) continue;
+    rows.push_back(parse_strategy_result(texts[i]));
+    if (i < policies.size()) shown.push_back(policies[i]);
+  }
+  policies = std::move(shown);
   return rows;
 }
 
@@ -229,6 +243,7 @@ SimulationReport::Chosen chosen_of(const std::vector<StrategyResult>& rows,
     within.push_back(policies[i]);
     candidates.push_back({rows[i].strategy, rows[i].ops, rows[i].predicted_s});
   }
+  if (within.empty()) throw nobody_keeps_limits(task.scenario);
   Choice choice = choose_among(task.scenario, within, std::move(candidates), task.predict);
   return {within[choice.index].name, std::move(choice.reason)};
 }
@@ -238,8 +253,13 @@ SimulationReport simulate_all(const Question& question, const SimulateOptions& o
   const PredictOptions predict = predict_options(scenario, options);
   std::vector<Policy> policies;
   if (!question.plan) policies = chosen_policies(scenario, options.strategies);
-  const Task task{scenario,       bound_of(scenario), predict,
-                  options.memory, options.ensemble,   policies.size() > 1 ? 1 : all_cores()};
+  const Task task{scenario,
+                  bound_of(scenario),
+                  predict,
+                  options.memory,
+                  options.ensemble,
+                  policies.size() > 1 ? 1 : all_cores(),
+                  options.strategies == kAuto};
   SimulationReport report{scenario.name,
                           model_words(scenario),
                           cluster_words(scenario.cluster),

@@ -286,6 +286,17 @@ TEST_CASE("limits are kept by optimal at a price, and others are told", "[cli][s
   const Outcome none = refit_program({"simulate", scenario, "--limit", "extra_memory=1 B"});
   CHECK(none.code == 2);
   CHECK(has(none.err, "optimal: no plan keeps the limits; the nearest takes extra memory "));
+
+  // `auto` takes another where `optimal` has no plan, and says so where nobody has one.
+  const Outcome others =
+      refit_program({"simulate", scenario, "--strategy", "auto", "--limit", "ops=1"});
+  CHECK(others.code == 0);
+  CHECK(has(others.out, "takes direct: "));
+  CHECK_FALSE(has(others.out, "optimal"));
+  const Outcome nobody =
+      refit_program({"simulate", scenario, "--strategy", "auto", "--limit", "extra_memory=1 B"});
+  CHECK(nobody.code == 2);
+  CHECK(has(nobody.err, "no strategy keeps the limits"));
 }
 
 }  // namespace
