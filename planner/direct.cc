@@ -64,11 +64,8 @@ void prepare(int lane, const StageWork& work, const Conduct& conduct, ScheduleBu
 // fanned out, so each replica costs the network a copy.
 void direct(const StrategyInput& input, ScheduleBuilder& builder) {
   builder.begin_phase("direct");
-  int turn = 0;
-  for (int stage = 0; stage < input.refit.stages; ++stage) {
-    const StageWork& work = input.work[static_cast<std::size_t>(stage)];
-    if (work.calls == 0) continue;
-    const int lane = network_lane(turn++ % input.streams());
+  for_each_stage(input, [&](int stage, const StageWork& work, int stream) {
+    const int lane = network_lane(stream);
 
     const std::vector<Rank> everyone = united(work.sources, input.refit.destinations);
     convert(lane, work.sources, work.convert_before, builder);
@@ -78,7 +75,7 @@ void direct(const StrategyInput& input, ScheduleBuilder& builder) {
 
     send_all(input.parcels[static_cast<std::size_t>(stage)], {lane, builder.next_round(lane)},
              builder);
-  }
+  });
 }
 
 }  // namespace refit

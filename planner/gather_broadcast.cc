@@ -27,11 +27,6 @@ Group trainer_grid(const StrategyInput& input) {
   return {std::move(distinct), width};
 }
 
-// Part `part` of `parts` of a count, so that all parts sum to it.
-std::int64_t share(std::int64_t count, int part, int parts) {
-  return count * (part + 1) / parts - count * part / parts;
-}
-
 struct Bucket {
   CargoId cargo;
   int chunk = 0, count = 1;  // of the buckets of its stage

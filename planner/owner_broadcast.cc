@@ -31,11 +31,7 @@ void owner_broadcast(const StrategyInput& input, ScheduleBuilder& builder) {
   builder.begin_phase("broadcast");
   const GroupId engines = builder.group(input.refit.destinations);
   const Work how = conduct.streamed ? Work::stream : Work::none;
-  int turn = 0;
-  for (int stage = 0; stage < input.refit.stages; ++stage) {
-    const StageWork& work = input.work[static_cast<std::size_t>(stage)];
-    if (work.calls == 0) continue;
-    const int stream = turn++ % input.streams();
+  for_each_stage(input, [&](int stage, const StageWork& work, int stream) {
     const int lane = network_lane(stream);
     // From host memory the next shard is brought up while one is sent.
     const int host_lane = conduct.through_host ? nvlink_lane(stream) : lane;
@@ -57,15 +53,14 @@ void owner_broadcast(const StrategyInput& input, ScheduleBuilder& builder) {
                                            : united({owner}, input.refit.destinations));
       builder.broadcast({lane, builder.next_round(lane)}, owner, to, builder.cargo(parcels), {0, 1},
                         ready, how);
-      const std::int64_t tensors = work.checkpoint_tensors * (sender + 1) / senders -
-                                   work.checkpoint_tensors * sender / senders;
       if (conduct.loads) {
-        builder.compute({lane, builder.next_round(lane)}, Work::load, engines, tensors, 0);
+        builder.compute({lane, builder.next_round(lane)}, Work::load, engines,
+                        share(work.checkpoint_tensors, sender, senders), 0);
       }
       ++sender;
     }
     convert(lane, input.refit.destinations, work.convert_after, builder);
-  }
+  });
 }
 
 }  // namespace refit

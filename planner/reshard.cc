@@ -136,11 +136,7 @@ void emit_stage(StageEdges& edges, int stream, int chunks, OpId call, ScheduleBu
 void reshard(const StrategyInput& input, ScheduleBuilder& builder) {
   builder.begin_phase("reshard");
   const std::vector<SourcePosition> positions = source_positions(builder.parcels());
-  int turn = 0;
-  for (int stage = 0; stage < input.refit.stages; ++stage) {
-    const StageWork& work = input.work[static_cast<std::size_t>(stage)];
-    if (work.calls == 0) continue;
-    const int stream = turn++ % input.streams();
+  for_each_stage(input, [&](int stage, const StageWork& work, int stream) {
     const int lane = network_lane(stream);
 
     const std::vector<Rank> everyone = united(work.sources, input.refit.destinations);
@@ -157,7 +153,7 @@ void reshard(const StrategyInput& input, ScheduleBuilder& builder) {
 
     StageEdges edges = stage_edges(input, builder, stage, positions);
     emit_stage(edges, stream, input.options.chunks, call, builder);
-  }
+  });
 }
 
 }  // namespace refit

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "models/refit.h"
@@ -22,6 +23,21 @@ struct StrategyInput {
 
   int streams() const { return conduct.streams.value_or(options.streams); }
 };
+
+// Stages with something to send, in order, dealt out to the streams: each(stage, work, stream).
+template <class Each>
+void for_each_stage(const StrategyInput& input, const Each& each) {
+  int turn = 0;
+  for (int stage = 0; stage < input.refit.stages; ++stage) {
+    const StageWork& work = input.work[static_cast<std::size_t>(stage)];
+    if (work.calls > 0) each(stage, work, turn++ % input.streams());
+  }
+}
+
+// Part `part` of `parts` of a count, so that all parts sum to it.
+inline std::int64_t share(std::int64_t count, std::int64_t part, std::int64_t parts) {
+  return count * (part + 1) / parts - count * part / parts;
+}
 
 // The ranks of both ascending lists, each once.
 std::vector<Rank> united(const std::vector<Rank>& ranks, const std::vector<Rank>& more);

@@ -35,11 +35,7 @@ Ranks takers_of(const Parcel& parcel) {
 // an all-gather's do.
 void stripe(const StrategyInput& input, ScheduleBuilder& builder) {
   builder.begin_phase("reshard");
-  int turn = 0;
-  for (int stage = 0; stage < input.refit.stages; ++stage) {
-    const StageWork& work = input.work[static_cast<std::size_t>(stage)];
-    if (work.calls == 0) continue;
-    const int stream = turn++ % input.streams();
+  for_each_stage(input, [&](int stage, const StageWork& work, int stream) {
     const int lane = network_lane(stream);
     const auto next = [&] { return Slot{lane, builder.next_round(lane)}; };
     convert(lane, work.sources, work.convert_before, builder);
@@ -70,12 +66,12 @@ void stripe(const StrategyInput& input, ScheduleBuilder& builder) {
       }
       first_owner += takers.size();
     }
-    if (stripes.empty()) continue;
+    if (stripes.empty()) return;
     const int exchange_lane = nvlink_lane(stream);
     const Slot gather{exchange_lane, builder.next_round(exchange_lane)};
     for (const Stripe& s : stripes)
       builder.broadcast(gather, s.at, s.takers, s.cargo, {s.chunk, s.chunk + 1}, {s.arrival});
-  }
+  });
 }
 
 }  // namespace refit

@@ -128,8 +128,8 @@ std::vector<System> table() {
       "host to device, broadcast and load", false,
       policy("checkpoint_engine_broadcast", owner_broadcast, from_host(true)));
   add("checkpoint-engine: from host memory straight to the ranks that need it",
-      "host to device, transfer and load", false,
-      policy("checkpoint_engine_p2p", direct, from_host(true)));
+      "host to device and transfer", false,
+      policy("checkpoint_engine_p2p", direct, from_host(false)));
   add("verl: one trainer gathers and broadcasts to all engines", "gather, broadcast, copy", true,
       policy("verl_broadcast", gather_broadcast, verl(Senders::one)));
   add("verl: the trainers of one node broadcast in turn, side by side", "gather, broadcast, copy",

@@ -14,9 +14,6 @@ namespace {
 using detail::TaskGraph;
 using detail::TaskId;
 
-// One in ten lies below, one in ten above so many sigmas.
-constexpr double kSigmasOf80Percent = 1.2815515655446004;
-
 std::size_t parameter_of(Work work) {
   switch (work) {
     case Work::export_tensors:
@@ -157,16 +154,25 @@ Attribution attribute(const Schedule& schedule, const Cluster& cluster, const Ne
   return Walk(schedule, cluster, model).run(prediction.timeline);
 }
 
-Band band_of(const Attribution& attribution, const NetworkModel::Uncertainty& uncertainty) {
-  double variance = uncertainty.model_error * uncertainty.model_error;
-  const std::size_t size = uncertainty.parameters.size();
-  for (std::size_t i = 0; i < size; ++i) {
-    for (std::size_t j = 0; j < size; ++j) {
-      variance += attribution.elasticity(uncertainty.parameters[i]) *
-                  uncertainty.covariance[i * size + j] *
-                  attribution.elasticity(uncertainty.parameters[j]);
+double log_variance(const std::vector<double>& elasticity,
+                    const NetworkModel::Uncertainty& uncertainty) {
+  const std::vector<std::size_t>& parameters = uncertainty.parameters;
+  double variance = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    for (std::size_t j = 0; j < parameters.size(); ++j) {
+      variance += elasticity[parameters[i]] * uncertainty.covariance[i * parameters.size() + j] *
+                  elasticity[parameters[j]];
     }
   }
+  return variance;
+}
+
+Band band_of(const Attribution& attribution, const NetworkModel::Uncertainty& uncertainty) {
+  std::vector<double> elasticity;
+  for (std::size_t p = 0; p < attribution.parameter_s.size(); ++p)
+    elasticity.push_back(attribution.elasticity(p));
+  const double variance =
+      log_variance(elasticity, uncertainty) + uncertainty.model_error * uncertainty.model_error;
   const double factor = std::exp(kSigmasOf80Percent * std::sqrt(std::max(0.0, variance)));
   return {attribution.total_s / factor, attribution.total_s * factor};
 }

@@ -30,6 +30,14 @@ struct Band {
   double low_s = 0;
   double high_s = 0;
 };
+// One in ten lies below, one in ten above so many sigmas.
+inline constexpr double kSigmasOf80Percent = 1.2815515655446004;
+
+// Of the logarithm of a prediction that moves so with each constant (by index into
+// network_parameters()), from the constants' covariance alone.
+double log_variance(const std::vector<double>& elasticity,
+                    const NetworkModel::Uncertainty& uncertainty);
+
 Band band_of(const Attribution& attribution, const NetworkModel::Uncertainty& uncertainty);
 
 }  // namespace refit

@@ -41,29 +41,17 @@ NetworkModel nothing_free(NetworkModel model) {
   return model;
 }
 
-double variance_of(const Residual& residual, const NetworkModel::Uncertainty& uncertainty) {
-  const std::size_t size = uncertainty.parameters.size();
-  double variance = 0;
-  for (std::size_t i = 0; i < size; ++i)
-    for (std::size_t j = 0; j < size; ++j)
-      variance += residual.elasticity[uncertainty.parameters[i]] *
-                  uncertainty.covariance[i * size + j] *
-                  residual.elasticity[uncertainty.parameters[j]];
-  return variance;
-}
-
 // What predictions are off by besides their constants: so much that four in five rows whose
 // scenario was left out lie in their band.
 double model_error(const std::vector<RowRun>& runs, const Fit& fit,
                    const std::vector<double>& left_out_logs,
                    const NetworkModel::Uncertainty& uncertainty) {
-  constexpr double kSigmas = 1.2815515655446004;
   std::map<std::string, double> twins;
   for (const RowRun& run : runs) ++twins[run.keys.scenario];
   std::vector<std::pair<double, double>> needed;  // error and weight
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    const double z = left_out_logs[r] / kSigmas;
-    const double rest = z * z - variance_of(fit.residuals[r], uncertainty);
+    const double z = left_out_logs[r] / kSigmasOf80Percent;
+    const double rest = z * z - log_variance(fit.residuals[r].elasticity, uncertainty);
     needed.emplace_back(std::sqrt(std::max(0.0, rest)), 1 / twins[runs[r].keys.scenario]);
   }
   std::sort(needed.begin(), needed.end());

@@ -131,7 +131,6 @@ std::vector<double> capacities(const Cluster& cluster, const NetworkModel& model
   return rates;
 }
 
-// Each op's path, delay and bytes.
 // What a message costs before its first byte flows, by the kind of its way.
 double message_seconds(const Op& op, PathId path, const TaskGraph& graph, const Cluster& cluster,
                        const NetworkModel& model) {
@@ -153,6 +152,7 @@ double slowest(const std::vector<Rank>& ranks, const Cluster& cluster) {
   return times;
 }
 
+// Each op's path, delay and bytes.
 void set_work(const Schedule& schedule, const Cluster& cluster, const NetworkModel& model,
               TaskGraph& graph) {
   PathTable paths(schedule, cluster, model, graph);
