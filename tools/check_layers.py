@@ -11,22 +11,23 @@ import repo_files
 # module: (modules it may include, single headers of other modules it may include)
 LAYERS = {
     "base": ([], []),
+    "delta": (["base"], []),
     "topology": (["base"], []),
     "models": (["base"], []),
     "schedule": (["base", "topology", "models"], []),
-    "sim": (["base", "topology", "models", "schedule"], []),
-    "planner": (["base", "topology", "models", "schedule", "sim"], []),
-    "executor": (["base", "topology", "models", "schedule"], []),
+    "sim": (["base", "delta", "topology", "models", "schedule"], []),
+    "planner": (["base", "delta", "topology", "models", "schedule", "sim"], []),
+    "executor": (["base", "delta", "topology", "models", "schedule"], []),
     # Values only: a report runs nothing.
     "report": (["base", "topology", "models", "schedule"],
                ["sim/certificate.h", "sim/fault.h", "sim/first_use.h", "sim/ensemble_times.h", "sim/memory_use.h", "sim/prediction.h", "sim/network_model.h", "sim/lower_bound.h", "sim/traffic.h", "validation/result.h",
                 "executor/measurement.h"]),
-    "scenarios": (["base", "topology", "models", "schedule", "planner", "sim"], []),
+    "scenarios": (["base", "delta", "topology", "models", "schedule", "planner", "sim"], []),
     # Whether others would take a scenario as it is.
-    "checks": (["base", "topology", "models", "schedule", "planner", "sim", "scenarios"], []),
+    "checks": (["base", "delta", "topology", "models", "schedule", "planner", "sim", "scenarios"], []),
     # Published numbers as scenarios.
-    "validation": (["base", "topology", "models", "schedule", "planner", "sim", "scenarios"], []),
-    "cli": (["base", "topology", "models", "schedule", "planner", "sim", "executor", "report",
+    "validation": (["base", "delta", "topology", "models", "schedule", "planner", "sim", "scenarios"], []),
+    "cli": (["base", "delta", "topology", "models", "schedule", "planner", "sim", "executor", "report",
              "scenarios", "checks", "validation"], []),
 }
 
@@ -42,7 +43,8 @@ FOREIGN = {
     "xbt/": ["sim/detail/"],
     "graphviz/": ["report/dot.cc"],
     "cgraph.h": ["report/dot.cc"],
-    "xxhash.h": ["schedule/plan_hash.cc"],
+    "xxhash.h": ["schedule/plan_hash.cc", "delta/"],
+    "zstd.h": ["delta/"],
     "nlohmann/": ["models/import/", "schedule/schedule_json.cc", "schedule/schedule_json_read.cc",
                   "schedule/detail/schedule_json_",
                   "report/json.cc", "report/json_number.h", "report/memory_json.cc", "report/memory_json.h",

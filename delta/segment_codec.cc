@@ -1,0 +1,182 @@
+#include "delta/segment_codec.h"
+
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "delta/detail/anchor.h"
+#include "delta/detail/bit_stream.h"
+#include "delta/detail/differences.h"
+#include "delta/detail/gaps.h"
+#include "delta/scan.h"
+
+namespace refit {
+namespace {
+
+using detail::bad_payload;
+using detail::BitReader;
+using detail::BitWriter;
+
+// Kept by each thread, so that a segment costs no allocation but its own payload.
+struct Workspace {
+  Changes changes;
+  std::vector<std::byte> written;
+};
+
+Workspace& workspace() {
+  thread_local Workspace space;
+  return space;
+}
+
+std::vector<std::byte> rice_payload(Workspace& space) {
+  space.written.clear();
+  BitWriter out(space.written);
+  detail::put_gaps(out, space.changes.positions);
+  detail::put_differences(out, space.changes.differences);
+  out.finish();
+  return {space.written.begin(), space.written.end()};
+}
+
+std::vector<std::byte> overwrite_payload(std::span<const std::byte> new_elements, int element_bytes,
+                                         Workspace& space) {
+  const auto width = static_cast<std::size_t>(element_bytes);
+  space.written.clear();
+  BitWriter out(space.written);
+  detail::put_gaps(out, space.changes.positions);
+  out.finish();
+  std::size_t at = space.written.size();
+  space.written.resize(at + space.changes.positions.size() * width);
+  for (const std::uint32_t position : space.changes.positions) {
+    std::memcpy(space.written.data() + at, new_elements.data() + position * width, width);
+    at += width;
+  }
+  return {space.written.begin(), space.written.end()};
+}
+
+void apply_rice(std::span<const std::byte> payload, std::uint32_t changed, int element_bytes,
+                std::span<std::byte> elements) {
+  Changes& changes = workspace().changes;
+  changes.positions.resize(changed);
+  changes.differences.resize(changed);
+  BitReader in(payload);
+  detail::get_gaps(in, changes.positions,
+                   elements.size() / static_cast<std::size_t>(element_bytes));
+  detail::get_differences(in, changes.differences);
+  in.finish();
+  add_changes(changes, element_bytes, elements);
+}
+
+void apply_overwrite(std::span<const std::byte> payload, std::uint32_t changed, int element_bytes,
+                     std::span<std::byte> elements) {
+  const auto width = static_cast<std::size_t>(element_bytes);
+  std::vector<std::uint32_t>& positions = workspace().changes.positions;
+  positions.resize(changed);
+  BitReader in(payload);
+  detail::get_gaps(in, positions, elements.size() / width);
+  in.align();
+  const std::span<const std::byte> values = in.rest();
+  if (values.size() != changed * width)
+    bad_payload(
+        fmt::format("{} bytes of new elements; {} are needed", values.size(), changed * width));
+  for (std::size_t i = 0; i < changed; ++i)
+    std::memcpy(elements.data() + positions[i] * width, values.data() + i * width, width);
+}
+
+void check_width(int element_bytes) {
+  if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4)
+    throw Error(ErrorCode::bad_input,
+                fmt::format("segment: elements of {} bytes; use 1, 2 or 4", element_bytes));
+}
+
+void check_size(std::size_t bytes, int element_bytes) {
+  const auto width = static_cast<std::size_t>(element_bytes);
+  if (bytes % width != 0 || bytes / width > kMostSegmentElements)
+    throw Error(ErrorCode::bad_input,
+                fmt::format("segment: {} bytes are not at most {} elements of {} bytes", bytes,
+                            kMostSegmentElements, width));
+}
+
+}  // namespace
+
+EncodedSegment encode_segment(std::span<const std::byte> old_elements,
+                              std::span<const std::byte> new_elements, int element_bytes,
+                              DeltaMode mode) {
+  check_width(element_bytes);
+  check_size(old_elements.size(), element_bytes);
+  REFIT_CHECK(old_elements.size() == new_elements.size());
+  Workspace& space = workspace();
+  scan(old_elements, new_elements, element_bytes, space.changes);
+
+  EncodedSegment segment;
+  segment.changed = space.changes.count();
+  if (segment.changed == 0 &&
+      (mode == DeltaMode::empty || mode == DeltaMode::rice || mode == DeltaMode::conditioned))
+    return segment;
+  switch (mode) {
+    case DeltaMode::overwrite:
+      segment.mode = mode;
+      segment.payload = overwrite_payload(new_elements, element_bytes, space);
+      return segment;
+    case DeltaMode::dense:
+      segment.mode = mode;
+      segment.payload.assign(new_elements.begin(), new_elements.end());
+      return segment;
+    case DeltaMode::anchor:
+      segment.mode = mode;
+      segment.payload = detail::compress_planes(new_elements, element_bytes);
+      return segment;
+    case DeltaMode::empty:
+    case DeltaMode::rice:
+    case DeltaMode::conditioned:
+      break;
+  }
+  segment.mode = DeltaMode::rice;
+  segment.payload = rice_payload(space);
+  if (mode == DeltaMode::rice) return segment;
+  std::vector<std::byte> overwritten = overwrite_payload(new_elements, element_bytes, space);
+  if (overwritten.size() < segment.payload.size()) {
+    segment.mode = DeltaMode::overwrite;
+    segment.payload = std::move(overwritten);
+  }
+  if (new_elements.size() < segment.payload.size()) {
+    segment.mode = DeltaMode::dense;
+    segment.payload.assign(new_elements.begin(), new_elements.end());
+  }
+  return segment;
+}
+
+void apply_segment(const EncodedSegment& segment, int element_bytes,
+                   std::span<std::byte> elements) {
+  check_width(element_bytes);
+  check_size(elements.size(), element_bytes);
+  const std::size_t count = elements.size() / static_cast<std::size_t>(element_bytes);
+  if (segment.changed > count)
+    bad_payload(fmt::format("{} changes in {} elements", segment.changed, count));
+  switch (segment.mode) {
+    case DeltaMode::empty:
+      if (segment.changed != 0 || !segment.payload.empty())
+        bad_payload(fmt::format("an empty segment of {} changes and {} bytes", segment.changed,
+                                segment.payload.size()));
+      return;
+    case DeltaMode::rice:
+      return apply_rice(segment.payload, segment.changed, element_bytes, elements);
+    case DeltaMode::overwrite:
+      return apply_overwrite(segment.payload, segment.changed, element_bytes, elements);
+    case DeltaMode::dense:
+      if (segment.payload.size() != elements.size())
+        bad_payload(fmt::format("{} bytes of elements; {} are needed", segment.payload.size(),
+                                elements.size()));
+      std::memcpy(elements.data(), segment.payload.data(), elements.size());
+      return;
+    case DeltaMode::anchor:
+      return detail::decompress_planes(segment.payload, element_bytes, elements);
+    case DeltaMode::conditioned:
+      break;
+  }
+  bad_payload(
+      fmt::format("mode {}, which this version doesn't know", static_cast<int>(segment.mode)));
+}
+
+}  // namespace refit
