@@ -6,45 +6,26 @@
 #include <type_traits>
 
 #include "base/check.h"
+#include "delta/detail/kernel_choice.h"
 
 namespace refit {
 namespace {
 
-constexpr std::size_t kBlockElements = 1 << 16;  // a position inside has 16 bits
-
-template <class Element>
-std::size_t scan_block(const std::byte* old_elements, const std::byte* new_elements,
-                       std::size_t count, std::uint16_t* positions, Element* differences) {
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    Element before, after;
-    std::memcpy(&before, old_elements + i * sizeof(Element), sizeof(Element));
-    std::memcpy(&after, new_elements + i * sizeof(Element), sizeof(Element));
-    positions[found] = static_cast<std::uint16_t>(i);
-    differences[found] = static_cast<Element>(after - before);
-    found += before != after ? 1 : 0;
-  }
-  return found;
-}
+using detail::kBlockElements;
 
 template <class Element>
 void scan_elements(std::span<const std::byte> old_elements, std::span<const std::byte> new_elements,
-                   Changes& changes) {
-  thread_local std::array<std::uint16_t, kBlockElements + 1> positions;
-  thread_local std::array<Element, kBlockElements + 1> differences;
+                   detail::ScanBlock<Element> scan_block, Changes& changes) {
+  thread_local std::array<std::uint16_t, kBlockElements + detail::kSlack> positions;
+  thread_local std::array<Element, kBlockElements + detail::kSlack> differences;
   const std::size_t all = old_elements.size() / sizeof(Element);
   for (std::size_t first = 0; first < all; first += kBlockElements) {
     const std::size_t found =
         scan_block(old_elements.data() + first * sizeof(Element),
                    new_elements.data() + first * sizeof(Element),
                    std::min(kBlockElements, all - first), positions.data(), differences.data());
-    const std::size_t before = changes.positions.size();
-    changes.positions.resize(before + found);
-    changes.differences.resize(before + found);
-    for (std::size_t i = 0; i < found; ++i) {
-      changes.positions[before + i] = static_cast<std::uint32_t>(first) + positions[i];
-      changes.differences[before + i] = static_cast<std::make_signed_t<Element>>(differences[i]);
-    }
+    detail::append_block(first, std::span(positions).first(found),
+                         std::span<const Element>(differences).first(found), changes);
   }
 }
 
@@ -61,19 +42,37 @@ void add_elements(const Changes& changes, std::span<std::byte> elements) {
 
 }  // namespace
 
+std::string_view name(ScanKernel kernel) {
+  constexpr std::string_view names[] = {"scalar", "avx2", "avx512"};
+  return names[static_cast<std::size_t>(kernel)];
+}
+
+std::span<const ScanKernel> scan_kernels() {
+  static const std::vector<ScanKernel> runnable = [] {
+    std::vector<ScanKernel> found{ScanKernel::scalar};
+    if (detail::avx2_kernels() != nullptr) found.push_back(ScanKernel::avx2);
+    if (detail::avx512_kernels() != nullptr) found.push_back(ScanKernel::avx512);
+    return found;
+  }();
+  return runnable;
+}
+
+ScanKernel best_scan_kernel() { return scan_kernels().back(); }
+
 void scan(std::span<const std::byte> old_elements, std::span<const std::byte> new_elements,
-          int element_bytes, Changes& changes) {
+          int element_bytes, Changes& changes, ScanKernel kernel) {
   REFIT_CHECK(old_elements.size() == new_elements.size());
   changes.positions.clear();
   changes.differences.clear();
+  const detail::ScanKernels& kernels = detail::kernels_of(kernel);
   switch (element_bytes) {
     case 1:
-      return scan_elements<std::uint8_t>(old_elements, new_elements, changes);
+      return scan_elements<std::uint8_t>(old_elements, new_elements, kernels.scan_1, changes);
     case 2:
-      return scan_elements<std::uint16_t>(old_elements, new_elements, changes);
+      return scan_elements<std::uint16_t>(old_elements, new_elements, kernels.scan_2, changes);
     default:
       REFIT_CHECK(element_bytes == 4);
-      return scan_elements<std::uint32_t>(old_elements, new_elements, changes);
+      return scan_elements<std::uint32_t>(old_elements, new_elements, kernels.scan_4, changes);
   }
 }
 
@@ -90,3 +89,9 @@ void add_changes(const Changes& changes, int element_bytes, std::span<std::byte>
 }
 
 }  // namespace refit
+
+const refit::detail::ScanKernels& refit::detail::kernels_of(ScanKernel kernel) {
+  if (kernel == ScanKernel::avx512 && avx512_kernels() != nullptr) return *avx512_kernels();
+  if (kernel != ScanKernel::scalar && avx2_kernels() != nullptr) return *avx2_kernels();
+  return scalar_kernels();
+}

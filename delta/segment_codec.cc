@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "delta/detail/anchor.h"
 #include "delta/detail/bit_stream.h"
+#include "delta/detail/conditioned.h"
 #include "delta/detail/differences.h"
 #include "delta/detail/gaps.h"
 #include "delta/scan.h"
@@ -98,6 +99,26 @@ void check_size(std::size_t bytes, int element_bytes) {
                             kMostSegmentElements, width));
 }
 
+EncodedSegment whole(DeltaMode mode, std::span<const std::byte> old_elements,
+                     std::span<const std::byte> new_elements, int element_bytes,
+                     std::vector<std::byte> payload) {
+  Changes& changes = workspace().changes;
+  scan(old_elements, new_elements, element_bytes, changes);
+  return {mode, changes.count(), 0, std::move(payload)};
+}
+
+EncodedSegment conditioned(std::span<const std::byte> old_elements,
+                           std::span<const std::byte> new_elements, int element_bytes) {
+  if (element_bytes != 2)
+    throw Error(ErrorCode::bad_input,
+                fmt::format("segment: mode conditioned is for elements of 2 bytes, these have {}; "
+                            "use rice",
+                            element_bytes));
+  detail::Conditioned coded = detail::encode_conditioned(old_elements, new_elements);
+  if (coded.changed == 0) return {};
+  return {DeltaMode::conditioned, coded.changed, coded.threshold, std::move(coded.payload)};
+}
+
 }  // namespace
 
 EncodedSegment encode_segment(std::span<const std::byte> old_elements,
@@ -106,44 +127,41 @@ EncodedSegment encode_segment(std::span<const std::byte> old_elements,
   check_width(element_bytes);
   check_size(old_elements.size(), element_bytes);
   REFIT_CHECK(old_elements.size() == new_elements.size());
-  Workspace& space = workspace();
-  scan(old_elements, new_elements, element_bytes, space.changes);
-
-  EncodedSegment segment;
-  segment.changed = space.changes.count();
-  if (segment.changed == 0 &&
-      (mode == DeltaMode::empty || mode == DeltaMode::rice || mode == DeltaMode::conditioned))
-    return segment;
   switch (mode) {
-    case DeltaMode::overwrite:
-      segment.mode = mode;
-      segment.payload = overwrite_payload(new_elements, element_bytes, space);
-      return segment;
     case DeltaMode::dense:
-      segment.mode = mode;
-      segment.payload.assign(new_elements.begin(), new_elements.end());
-      return segment;
+      return whole(mode, old_elements, new_elements, element_bytes,
+                   {new_elements.begin(), new_elements.end()});
     case DeltaMode::anchor:
-      segment.mode = mode;
-      segment.payload = detail::compress_planes(new_elements, element_bytes);
-      return segment;
-    case DeltaMode::empty:
-    case DeltaMode::rice:
+      return whole(mode, old_elements, new_elements, element_bytes,
+                   detail::compress_planes(new_elements, element_bytes));
     case DeltaMode::conditioned:
+      return conditioned(old_elements, new_elements, element_bytes);
+    case DeltaMode::rice:
+    case DeltaMode::overwrite:
+    case DeltaMode::empty:
       break;
   }
-  segment.mode = DeltaMode::rice;
-  segment.payload = rice_payload(space);
-  if (mode == DeltaMode::rice) return segment;
-  std::vector<std::byte> overwritten = overwrite_payload(new_elements, element_bytes, space);
-  if (overwritten.size() < segment.payload.size()) {
-    segment.mode = DeltaMode::overwrite;
-    segment.payload = std::move(overwritten);
-  }
-  if (new_elements.size() < segment.payload.size()) {
-    segment.mode = DeltaMode::dense;
-    segment.payload.assign(new_elements.begin(), new_elements.end());
-  }
+
+  Workspace& space = workspace();
+  scan(old_elements, new_elements, element_bytes, space.changes);
+  if (space.changes.count() == 0 && mode != DeltaMode::overwrite) return {};
+  EncodedSegment segment;
+  segment.changed = space.changes.count();
+  segment.mode = mode == DeltaMode::overwrite ? mode : DeltaMode::rice;
+  segment.payload = segment.mode == DeltaMode::rice
+                        ? rice_payload(space)
+                        : overwrite_payload(new_elements, element_bytes, space);
+  if (mode != DeltaMode::empty) return segment;
+
+  const auto take_if_smaller = [&](EncodedSegment other) {
+    if (other.payload.size() < segment.payload.size()) segment = std::move(other);
+  };
+  take_if_smaller({DeltaMode::overwrite, segment.changed, 0,
+                   overwrite_payload(new_elements, element_bytes, space)});
+  if (element_bytes == 2) take_if_smaller(conditioned(old_elements, new_elements, element_bytes));
+  if (new_elements.size() < segment.payload.size())
+    take_if_smaller(
+        {DeltaMode::dense, segment.changed, 0, {new_elements.begin(), new_elements.end()}});
   return segment;
 }
 
@@ -173,7 +191,11 @@ void apply_segment(const EncodedSegment& segment, int element_bytes,
     case DeltaMode::anchor:
       return detail::decompress_planes(segment.payload, element_bytes, elements);
     case DeltaMode::conditioned:
-      break;
+      if (element_bytes != 2)
+        bad_payload(fmt::format("mode conditioned with elements of {} bytes; 2 is possible",
+                                element_bytes));
+      return detail::apply_conditioned(segment.payload, segment.changed, segment.threshold,
+                                       elements);
   }
   bad_payload(
       fmt::format("mode {}, which this version doesn't know", static_cast<int>(segment.mode)));
