@@ -20,7 +20,7 @@ namespace {
 
 // The share of elements that the small tier may hold. Each octave of magnitudes has as many changes
 // as the next but half the elements, so a larger tier saves little and costs time.
-constexpr double kSmallTierShare = 0.09;
+constexpr double kSmallTierShare = 0.1;
 constexpr std::size_t kSampleStep = 61;  // no width of a matrix is a multiple
 constexpr int kClasses = 12;             // below, 2^-12 of the elements are left
 constexpr int kLargeCountOrder = 10;
