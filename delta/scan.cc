@@ -13,6 +13,9 @@ namespace {
 
 using detail::kBlockElements;
 
+// Changes ahead whose lines are asked for: they are some lines apart, irregularly.
+constexpr std::size_t kPrefetch = 32;
+
 template <class Element>
 void scan_elements(std::span<const std::byte> old_elements, std::span<const std::byte> new_elements,
                    detail::ScanBlock<Element> scan_block, Changes& changes) {
@@ -32,6 +35,9 @@ void scan_elements(std::span<const std::byte> old_elements, std::span<const std:
 template <class Element>
 void add_elements(const Changes& changes, std::span<std::byte> elements) {
   for (std::size_t i = 0; i < changes.positions.size(); ++i) {
+    if (i + kPrefetch < changes.positions.size())
+      __builtin_prefetch(
+          elements.data() + std::size_t{changes.positions[i + kPrefetch]} * sizeof(Element), 1);
     std::byte* at = elements.data() + std::size_t{changes.positions[i]} * sizeof(Element);
     Element element;
     std::memcpy(&element, at, sizeof element);

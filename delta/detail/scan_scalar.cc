@@ -6,7 +6,17 @@ namespace {
 template <class Element>
 std::size_t scan_block(const std::byte* old_elements, const std::byte* new_elements,
                        std::size_t count, std::uint16_t* positions, Element* differences) {
-  return scan_from<Element>(0, 0, old_elements, new_elements, count, positions, differences);
+  constexpr std::size_t kInWord = sizeof(std::uint64_t) / sizeof(Element);
+  std::size_t found = 0, i = 0;
+  for (; i + kInWord <= count; i += kInWord) {
+    const auto before = load<std::uint64_t>(old_elements + i * sizeof(Element), 0);
+    const auto after = load<std::uint64_t>(new_elements + i * sizeof(Element), 0);
+    if (before == after) [[likely]]
+      continue;
+    found = scan_from<Element>(i, found, old_elements, new_elements, i + kInWord, positions,
+                               differences);
+  }
+  return scan_from<Element>(i, found, old_elements, new_elements, count, positions, differences);
 }
 
 TierCounts tiers(const TierBlock& block) { return tiers_from(0, {}, block); }
