@@ -21,8 +21,10 @@ namespace {
 // The share of elements that the small tier may hold. Each octave of magnitudes has as many changes
 // as the next but half the elements, so a larger tier saves little and costs time.
 constexpr double kSmallTierShare = 0.1;
-constexpr std::size_t kSampleStep = 61;  // no width of a matrix is a multiple
-constexpr int kClasses = 12;             // below, 2^-12 of the elements are left
+// Samples are short runs: a line of memory costs as much as all elements in it. No width of a
+// matrix is a multiple of the step.
+constexpr std::size_t kSampleRun = 32, kSampleStep = 8191;
+constexpr int kClasses = 12;  // below, 2^-12 of the elements are left
 constexpr int kLargeCountOrder = 10;
 constexpr int kClassCountOrder = 6;
 
@@ -49,8 +51,10 @@ std::uint8_t choose_threshold(std::span<const std::byte> elements) {
   std::array<std::size_t, 256> of_exponent{};
   const std::size_t count = elements.size() / 2;
   std::size_t samples = 0;
-  for (std::size_t i = 0; i < count; i += kSampleStep, ++samples)
-    ++of_exponent[(load<std::uint16_t>(elements.data(), i) >> 7) & 0xff];
+  for (std::size_t first = 0; first < count; first += kSampleStep) {
+    for (std::size_t i = first; i < std::min(first + kSampleRun, count); ++i, ++samples)
+      ++of_exponent[(load<std::uint16_t>(elements.data(), i) >> 7) & 0xff];
+  }
   std::size_t below = 0;
   int threshold = 0;
   for (; threshold < 255; ++threshold) {
@@ -60,8 +64,8 @@ std::uint8_t choose_threshold(std::span<const std::byte> elements) {
   return static_cast<std::uint8_t>(threshold);
 }
 
-// Fills `large` and `members` and returns how many of these there are.
-std::size_t divide(std::span<const std::byte> old_elements, std::span<const std::byte> new_elements,
+// Fills `members`, and `large` if there are new elements, and returns how many members there are.
+std::size_t divide(std::span<const std::byte> old_elements, const std::byte* new_elements,
                    std::uint8_t threshold, const ScanKernels& kernels, Workspace& space) {
   space.large.positions.clear();
   space.large.differences.clear();
@@ -73,12 +77,17 @@ std::size_t divide(std::span<const std::byte> old_elements, std::span<const std:
   block.differences = space.differences.data();
   for (std::size_t first = 0; first < all; first += kBlockElements) {
     block.old_elements = old_elements.data() + 2 * first;
-    block.new_elements = new_elements.data() + 2 * first;
     block.count = std::min(kBlockElements, all - first);
-    block.first = static_cast<std::uint32_t>(first);
     block.members = space.members.get() + members;
-    const TierCounts found = kernels.tiers(block);
-    append_block(first, std::span(space.positions).first(found.changes),
+    block.first = static_cast<std::uint32_t>(first);
+    TierCounts found;
+    if (new_elements != nullptr) {
+      block.new_elements = new_elements + 2 * first;
+      found = kernels.tiers_to_encode(block);
+    } else {
+      found = kernels.tiers_to_decode(block);
+    }
+    append_block(first, std::span<const std::uint16_t>(space.positions).first(found.changes),
                  std::span<const std::uint16_t>(space.differences).first(found.changes),
                  space.large);
     members += found.members;
@@ -114,25 +123,20 @@ void complement(std::span<const std::uint32_t> ranks, std::uint32_t count,
 
 bool codes_unchanged(std::size_t changed, std::size_t members) { return 2 * changed > members; }
 
-// `out` has ended with the large tier.
-std::uint32_t put_class(BitWriter& out, std::span<const Member> members,
-                        std::span<const std::byte> old_elements,
-                        std::span<const std::byte> new_elements, Workspace& space) {
+// Writes the changes of a class and returns how many there are.
+std::uint32_t put_class(BitWriter& out, std::span<const Member> members, Workspace& space) {
   Changes& changes = space.of_class;
   changes.positions.resize(members.size() + 1);
   std::size_t found = 0;
   for (std::size_t i = 0; i < members.size(); ++i) {
     changes.positions[found] = static_cast<std::uint32_t>(i);
-    found += (members[i] & kMemberChanged) != 0 ? 1 : 0;
+    found += (members[i] & kMemberCarried) != 0 ? 1 : 0;
   }
   changes.positions.resize(found);
   changes.differences.resize(found);
-  for (std::size_t i = 0; i < found; ++i) {
-    const Member place = members[changes.positions[i]] & kMemberPlace;
+  for (std::size_t i = 0; i < found; ++i)
     changes.differences[i] =
-        static_cast<std::int16_t>(load<std::uint16_t>(new_elements.data(), place) -
-                                  load<std::uint16_t>(old_elements.data(), place));
-  }
+        static_cast<std::int16_t>(members[changes.positions[i]] & kMemberCarried);
   put_count(out, changes.count(), kClassCountOrder);
   if (codes_unchanged(found, members.size())) {
     complement(changes.positions, static_cast<std::uint32_t>(members.size()), space.unchanged);
@@ -162,7 +166,7 @@ std::uint32_t get_class(BitReader& in, std::span<const Member> members, std::uin
   }
   changes.differences.resize(changed);
   get_differences(in, changes.differences);
-  for (std::uint32_t& position : changes.positions) position = members[position] & kMemberPlace;
+  for (std::uint32_t& position : changes.positions) position = members[position] & kMemberCarried;
   add_changes(changes, 2, elements);
   return changed;
 }
@@ -176,7 +180,8 @@ Conditioned encode_conditioned(std::span<const std::byte> old_elements,
   const ScanKernels& kernels = kernels_of(kernel);
   Conditioned coded;
   coded.threshold = choose_threshold(old_elements);
-  const std::size_t members = divide(old_elements, new_elements, coded.threshold, kernels, space);
+  const std::size_t members =
+      divide(old_elements, new_elements.data(), coded.threshold, kernels, space);
 
   space.written.clear();
   BitWriter out(space.written);
@@ -185,7 +190,7 @@ Conditioned encode_conditioned(std::span<const std::byte> old_elements,
   put_differences(out, space.large.differences);
   coded.changed = space.large.count();
   each_class(members, coded.threshold, kernels, space, [&](std::span<const Member> of_class) {
-    coded.changed += put_class(out, of_class, old_elements, new_elements, space);
+    coded.changed += put_class(out, of_class, space);
   });
   out.finish();
   if (coded.changed > 0) coded.payload.assign(space.written.begin(), space.written.end());
@@ -198,7 +203,7 @@ void apply_conditioned(std::span<const std::byte> payload, std::uint32_t changed
   Workspace& space = workspace();
   const ScanKernels& kernels = kernels_of(kernel);
   // Before anything changes: the classes are those of the old elements.
-  const std::size_t members = divide(elements, elements, threshold, kernels, space);
+  const std::size_t members = divide(elements, nullptr, threshold, kernels, space);
 
   BitReader in(payload);
   const std::uint32_t large = get_count(in, kLargeCountOrder);

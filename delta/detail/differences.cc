@@ -72,16 +72,29 @@ void get_signs(BitReader& in, std::span<std::int32_t> differences) {
   }
 }
 
-// The order near the mean, where the code is shortest for a geometric tail.
-int order_for(std::span<const std::int32_t> differences) {
-  double sum = 0;
-  for (const std::int32_t d : differences) sum += magnitude(d) - 1;
-  const auto mean = static_cast<std::uint64_t>(0.7 * sum / static_cast<double>(differences.size()));
-  return std::clamp(static_cast<int>(std::bit_width(mean)) - 1, 0, kMostOrder);
+std::uint64_t golomb_bits(std::uint32_t value, int order) {
+  return 2 * static_cast<std::uint64_t>(std::bit_width(value + (std::uint64_t{1} << order))) - 1 -
+         static_cast<std::uint64_t>(order);
+}
+
+// The first order that another one more would not better.
+int best_order(std::span<const std::int32_t> differences) {
+  const auto bits_with = [&](int order) {
+    std::uint64_t bits = 0;
+    for (const std::int32_t d : differences) bits += golomb_bits(magnitude(d) - 1, order);
+    return bits;
+  };
+  int order = 0;
+  for (std::uint64_t bits = bits_with(0); order < kMostOrder; ++order) {
+    const std::uint64_t more = bits_with(order + 1);
+    if (more >= bits) break;
+    bits = more;
+  }
+  return order;
 }
 
 void put_all(BitWriter& out, std::span<const std::int32_t> differences) {
-  const int order = order_for(differences);
+  const int order = best_order(differences);
   BitCursor cursor = out.open(kOrderBits + kMostCodeBits * differences.size());
   cursor.put(static_cast<std::uint64_t>(order), kOrderBits);
   for (const std::int32_t d : differences) put_golomb(cursor, magnitude(d) - 1, order);

@@ -62,6 +62,7 @@ REFIT_AVX2 inline std::uint32_t small_mask(const std::byte* a, __m256i limit, __
       _mm256_movemask_epi8(_mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), 0xd8)));
 }
 
+template <bool encoding>
 REFIT_AVX2 TierCounts tiers(const TierBlock& block) {
   const __m256i limit = _mm256_set1_epi16(static_cast<short>(block.limit));
   const __m256i magnitude = _mm256_set1_epi16(0x7fff);
@@ -69,31 +70,37 @@ REFIT_AVX2 TierCounts tiers(const TierBlock& block) {
   std::size_t i = 0;
   for (; i + 32 <= block.count; i += 32) {
     const std::byte* a = block.old_elements + 2 * i;
-    const std::uint32_t changed = changed_mask<std::uint16_t>(a, block.new_elements + 2 * i);
+    const std::byte* b = encoding ? block.new_elements + 2 * i : nullptr;
     const std::uint32_t small = small_mask(a, limit, magnitude);
     for (std::uint32_t mask = small; mask != 0; mask &= mask - 1) {
-      const auto bit = static_cast<Member>(__builtin_ctz(mask));
-      const Member exponent = load<std::uint16_t>(a, bit) & 0x7f80u;
-      block.members[found.members++] = (exponent << (kMemberExponentShift - 7)) |
-                                       (((changed >> bit) & 1u) != 0 ? kMemberChanged : 0u) |
-                                       (block.first + static_cast<Member>(i) + bit);
+      const auto bit = static_cast<std::uint32_t>(__builtin_ctz(mask));
+      const auto before = load<std::uint16_t>(a, bit);
+      block.members[found.members++] =
+          member(before, encoding ? static_cast<std::uint16_t>(load<std::uint16_t>(b, bit) - before)
+                                  : block.first + static_cast<std::uint32_t>(i) + bit);
     }
-    for (std::uint32_t mask = changed & ~small; mask != 0; mask &= mask - 1) {
-      const std::size_t at = i + static_cast<std::size_t>(__builtin_ctz(mask));
-      block.positions[found.changes] = static_cast<std::uint16_t>(at);
-      block.differences[found.changes++] =
-          static_cast<std::uint16_t>(load<std::uint16_t>(block.new_elements, at) -
-                                     load<std::uint16_t>(block.old_elements, at));
+    if constexpr (encoding) {
+      for (std::uint32_t mask = changed_mask<std::uint16_t>(a, b) & ~small; mask != 0;
+           mask &= mask - 1) {
+        const auto bit = static_cast<std::size_t>(__builtin_ctz(mask));
+        block.positions[found.changes] = static_cast<std::uint16_t>(i + bit);
+        block.differences[found.changes++] =
+            static_cast<std::uint16_t>(load<std::uint16_t>(b, bit) - load<std::uint16_t>(a, bit));
+      }
     }
   }
-  return tiers_from(i, found, block);
+  return tiers_from<encoding>(i, found, block);
 }
 
 }  // namespace
 
 const ScanKernels* avx2_kernels() {
-  static const ScanKernels kernels{scan_block<std::uint8_t>, scan_block<std::uint16_t>,
-                                   scan_block<std::uint32_t>, tiers, scalar_kernels().take};
+  static const ScanKernels kernels{scan_block<std::uint8_t>,
+                                   scan_block<std::uint16_t>,
+                                   scan_block<std::uint32_t>,
+                                   tiers<true>,
+                                   tiers<false>,
+                                   scalar_kernels().take};
   const bool runs = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi");
   return runs ? &kernels : nullptr;
 }

@@ -90,35 +90,34 @@ REFIT_AVX512 std::size_t scan_block(const std::byte* old_elements, const std::by
   return found;
 }
 
-// Members as they leave the loop over elements: place in the block, and exponent with the change
-// bit.
+// Members as they leave the loop over elements: old element, and what it carries along.
 struct ShortMembers {
   static constexpr std::size_t kElements =
       2048;  // of the block at a time: stays in the first cache
-  alignas(64) std::uint16_t places[kElements + 32];
-  alignas(64) std::uint16_t keys[kElements + 32];
+  alignas(64) std::uint16_t before[kElements + 32];
+  alignas(64) std::uint16_t carried[kElements + 32];
 };
 
-REFIT_AVX512 void widen(const ShortMembers& from, std::size_t count, Member first, Member* to) {
+// `first` is added to what is carried.
+REFIT_AVX512 void widen(const ShortMembers& from, std::size_t count, std::uint32_t first,
+                        Member* to) {
   const __m512i base = _mm512_set1_epi32(static_cast<int>(first));
-  const __m512i one = _mm512_set1_epi32(1);
+  const __m512i exponent = _mm512_set1_epi32(0x7f80);
   for (std::size_t i = 0; i < count; i += 16) {
-    const __m512i place =
-        _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(from.places + i)));
-    const __m512i key =
-        _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(from.keys + i)));
-    const __m512i exponent =
-        _mm512_slli_epi32(_mm512_andnot_si512(one, key), kMemberExponentShift - 7);
-    const __m512i changed = _mm512_slli_epi32(_mm512_and_si512(one, key), 23);
-    _mm512_storeu_si512(
-        to + i, _mm512_or_si512(_mm512_add_epi32(place, base), _mm512_or_si512(exponent, changed)));
+    const __m512i before =
+        _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(from.before + i)));
+    const __m512i carried = _mm512_cvtepu16_epi32(
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(from.carried + i)));
+    const __m512i above =
+        _mm512_slli_epi32(_mm512_and_si512(before, exponent), kMemberExponentShift - 7);
+    _mm512_storeu_si512(to + i, _mm512_or_si512(_mm512_add_epi32(carried, base), above));
   }
 }
 
+template <bool encoding>
 REFIT_AVX512 TierCounts tiers(const TierBlock& block) {
   const __m512i limit = _mm512_set1_epi16(static_cast<short>(block.limit));
-  const __m512i magnitude = _mm512_set1_epi16(0x7fff), exponent = _mm512_set1_epi16(0x7f80);
-  const __m512i step = _mm512_set1_epi16(32), one = _mm512_set1_epi16(1);
+  const __m512i magnitude = _mm512_set1_epi16(0x7fff), step = _mm512_set1_epi16(32);
   __m512i index = _mm512_load_si512(kCount);
   ShortMembers members;
   TierCounts found;
@@ -126,31 +125,32 @@ REFIT_AVX512 TierCounts tiers(const TierBlock& block) {
     const std::size_t end = begin + ShortMembers::kElements < block.count
                                 ? begin + ShortMembers::kElements
                                 : block.count;
-    std::size_t small_count = 0;
+    std::size_t count = 0;
     for (std::size_t i = begin; i < end; i += 32) {
       const __mmask32 lanes = first_lanes(end - i);
       const __m512i before = _mm512_maskz_loadu_epi16(lanes, block.old_elements + 2 * i);
-      const __m512i after = _mm512_maskz_loadu_epi16(lanes, block.new_elements + 2 * i);
-      const __mmask32 changed = _mm512_cmpneq_epi16_mask(before, after);
       const __mmask32 small =
           _mm512_mask_cmplt_epu16_mask(lanes, _mm512_and_si512(before, magnitude), limit);
-      const __m512i key = _mm512_mask_add_epi16(_mm512_and_si512(before, exponent), changed,
-                                                _mm512_and_si512(before, exponent), one);
-      _mm512_storeu_si512(members.places + small_count, _mm512_maskz_compress_epi16(small, index));
-      _mm512_storeu_si512(members.keys + small_count, _mm512_maskz_compress_epi16(small, key));
-      small_count += ones(small);
-      if (const __mmask32 large = changed & ~small;
-          large != 0) {  // seldom: few of the large change
-        _mm512_storeu_si512(block.positions + found.changes,
-                            _mm512_maskz_compress_epi16(large, index));
-        _mm512_storeu_si512(block.differences + found.changes,
-                            _mm512_maskz_compress_epi16(large, _mm512_sub_epi16(after, before)));
-        found.changes += ones(large);
+      __m512i carried = index;
+      if constexpr (encoding) {
+        const __m512i after = _mm512_maskz_loadu_epi16(lanes, block.new_elements + 2 * i);
+        carried = _mm512_sub_epi16(after, before);
+        const __mmask32 large = _mm512_cmpneq_epi16_mask(before, after) & ~small;
+        if (large != 0) {  // seldom: few of the large change
+          _mm512_storeu_si512(block.positions + found.changes,
+                              _mm512_maskz_compress_epi16(large, index));
+          _mm512_storeu_si512(block.differences + found.changes,
+                              _mm512_maskz_compress_epi16(large, carried));
+          found.changes += ones(large);
+        }
       }
+      _mm512_storeu_si512(members.before + count, _mm512_maskz_compress_epi16(small, before));
+      _mm512_storeu_si512(members.carried + count, _mm512_maskz_compress_epi16(small, carried));
+      count += ones(small);
       index = _mm512_add_epi16(index, step);
     }
-    widen(members, small_count, block.first, block.members + found.members);
-    found.members += small_count;
+    widen(members, count, encoding ? 0 : block.first, block.members + found.members);
+    found.members += count;
   }
   return found;
 }
@@ -176,8 +176,12 @@ REFIT_AVX512 std::size_t take(Member* members, std::size_t count, Member limit, 
 }  // namespace
 
 const ScanKernels* avx512_kernels() {
-  static const ScanKernels kernels{scan_block<std::uint8_t>, scan_block<std::uint16_t>,
-                                   scan_block<std::uint32_t>, tiers, take};
+  static const ScanKernels kernels{scan_block<std::uint8_t>,
+                                   scan_block<std::uint16_t>,
+                                   scan_block<std::uint32_t>,
+                                   tiers<true>,
+                                   tiers<false>,
+                                   take};
   const bool runs = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                     __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt");
   return runs ? &kernels : nullptr;

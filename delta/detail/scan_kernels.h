@@ -11,12 +11,12 @@ inline constexpr std::size_t kBlockElements = 1 << 16;
 // Kernels store whole vectors: so much room, in elements, is needed behind what they report.
 inline constexpr std::size_t kSlack = 64;
 
-// A member of the small tier (detail/conditioned.h): its exponent field above, whether it changed,
-// its place in the segment below. So one comparison sorts members by exponent.
+// A member of the small tier (detail/conditioned.h): its exponent field above, so that one
+// comparison sorts members by exponent; below, what is to be carried along: for the encoder new
+// minus old, for the decoder the place in the segment.
 using Member = std::uint32_t;
 inline constexpr int kMemberExponentShift = 24;
-inline constexpr Member kMemberChanged = Member{1} << 23;
-inline constexpr Member kMemberPlace = (Member{1} << 20) - 1;
+inline constexpr Member kMemberCarried = (Member{1} << 20) - 1;
 
 // Elements differ at positions from 0; old and new may lie at any address.
 template <class Element>
@@ -27,15 +27,16 @@ using ScanBlock = std::size_t (*)(const std::byte* old_elements, const std::byte
 // Two-byte elements in two tiers by the magnitude that the old one's low 15 bits make.
 struct TierBlock {
   const std::byte* old_elements = nullptr;
-  const std::byte* new_elements = nullptr;
   std::size_t count = 0;
   std::uint16_t limit = 0;  // magnitudes below are the small tier
-  std::uint32_t first = 0;  // place of the block's first element in the segment
-  // Changes of the large tier, as of a ScanBlock.
-  std::uint16_t* positions = nullptr;
-  std::uint16_t* differences = nullptr;
   // All of the small tier.
   Member* members = nullptr;
+  // For the encoder: changes of the large tier, as of a ScanBlock.
+  const std::byte* new_elements = nullptr;
+  std::uint16_t* positions = nullptr;
+  std::uint16_t* differences = nullptr;
+  // For the decoder: place of the block's first element in the segment.
+  std::uint32_t first = 0;
 };
 struct TierCounts {
   std::size_t changes = 0, members = 0;
@@ -46,7 +47,8 @@ struct ScanKernels {
   ScanBlock<std::uint8_t> scan_1;
   ScanBlock<std::uint16_t> scan_2;
   ScanBlock<std::uint32_t> scan_4;
-  TierCounts (*tiers)(const TierBlock& block);
+  TierCounts (*tiers_to_encode)(const TierBlock& block);
+  TierCounts (*tiers_to_decode)(const TierBlock& block);
   // Moves members from `limit` on to `taken`, closes the gaps among the others, and returns how
   // many were taken. Order is kept.
   std::size_t (*take)(Member* members, std::size_t count, Member limit, Member* taken);

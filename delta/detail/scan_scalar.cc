@@ -19,7 +19,10 @@ std::size_t scan_block(const std::byte* old_elements, const std::byte* new_eleme
   return scan_from<Element>(i, found, old_elements, new_elements, count, positions, differences);
 }
 
-TierCounts tiers(const TierBlock& block) { return tiers_from(0, {}, block); }
+template <bool encoding>
+TierCounts tiers(const TierBlock& block) {
+  return tiers_from<encoding>(0, {}, block);
+}
 
 std::size_t take(Member* members, std::size_t count, Member limit, Member* taken) {
   return take_from(0, {}, members, count, limit, taken).taken;
@@ -28,8 +31,12 @@ std::size_t take(Member* members, std::size_t count, Member limit, Member* taken
 }  // namespace
 
 const ScanKernels& scalar_kernels() {
-  static constexpr ScanKernels kernels{scan_block<std::uint8_t>, scan_block<std::uint16_t>,
-                                       scan_block<std::uint32_t>, tiers, take};
+  static constexpr ScanKernels kernels{scan_block<std::uint8_t>,
+                                       scan_block<std::uint16_t>,
+                                       scan_block<std::uint32_t>,
+                                       tiers<true>,
+                                       tiers<false>,
+                                       take};
   return kernels;
 }
 

@@ -28,19 +28,26 @@ std::size_t scan_from(std::size_t begin, std::size_t found, const std::byte* old
   return found;
 }
 
-inline TierCounts tiers_from(std::size_t begin, TierCounts found, const TierBlock& block) {
+constexpr Member member(std::uint16_t old_element, std::uint32_t carried) {
+  return (static_cast<Member>(old_element & 0x7f80u) << (kMemberExponentShift - 7)) | carried;
+}
+
+template <bool encoding>
+TierCounts tiers_from(std::size_t begin, TierCounts found, const TierBlock& block) {
   for (std::size_t i = begin; i < block.count; ++i) {
     const auto before = load<std::uint16_t>(block.old_elements, i);
-    const auto after = load<std::uint16_t>(block.new_elements, i);
-    const bool changed = before != after;
     const bool small = (before & 0x7fffu) < block.limit;
-    block.members[found.members] =
-        (static_cast<Member>(before & 0x7f80u) << (kMemberExponentShift - 7)) |
-        (changed ? kMemberChanged : 0u) | (block.first + static_cast<Member>(i));
+    if constexpr (encoding) {
+      const auto after = load<std::uint16_t>(block.new_elements, i);
+      const auto difference = static_cast<std::uint16_t>(after - before);
+      block.members[found.members] = member(before, difference);
+      block.positions[found.changes] = static_cast<std::uint16_t>(i);
+      block.differences[found.changes] = difference;
+      found.changes += difference != 0 && !small ? 1 : 0;
+    } else {
+      block.members[found.members] = member(before, block.first + static_cast<Member>(i));
+    }
     found.members += small ? 1 : 0;
-    block.positions[found.changes] = static_cast<std::uint16_t>(i);
-    block.differences[found.changes] = static_cast<std::uint16_t>(after - before);
-    found.changes += changed && !small ? 1 : 0;
   }
   return found;
 }

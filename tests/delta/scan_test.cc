@@ -79,7 +79,7 @@ TEST_CASE("scan: every kernel divides the tiers and takes classes as the scalar 
   for (const std::size_t count : {0u, 1u, 31u, 32u, 33u, 2047u, 2049u, 65536u}) {
     for (const int limit : {0, 1 << 7, 30 << 7, 128 << 7, 255 << 7}) {
       const Pair pair = random_pair(count, 2, 0.1, 1, random);
-      const auto divided = [&](const detail::ScanKernels& kernels, Changes& changes,
+      const auto divided = [&](const detail::ScanKernels& kernels, bool encoding, Changes& changes,
                                std::vector<detail::Member>& members) {
         std::vector<std::uint16_t> positions(count + detail::kSlack), differences(positions);
         members.resize(count + detail::kSlack);
@@ -92,7 +92,8 @@ TEST_CASE("scan: every kernel divides the tiers and takes classes as the scalar 
         block.positions = positions.data();
         block.differences = differences.data();
         block.members = members.data();
-        const detail::TierCounts found = kernels.tiers(block);
+        const detail::TierCounts found =
+            encoding ? kernels.tiers_to_encode(block) : kernels.tiers_to_decode(block);
         detail::append_block(0, std::span<const std::uint16_t>(positions).first(found.changes),
                              std::span<const std::uint16_t>(differences).first(found.changes),
                              changes);
@@ -104,17 +105,19 @@ TEST_CASE("scan: every kernel divides the tiers and takes classes as the scalar 
         members.insert(members.end(), taken.begin(),
                        taken.begin() + static_cast<std::ptrdiff_t>(taken_count));
       };
-      Changes expected_changes;
-      std::vector<detail::Member> expected_members;
-      divided(detail::scalar_kernels(), expected_changes, expected_members);
-      for (const ScanKernel kernel : scan_kernels()) {
-        CAPTURE(name(kernel), count, limit);
-        Changes changes;
-        std::vector<detail::Member> members;
-        divided(detail::kernels_of(kernel), changes, members);
-        REQUIRE((changes.positions == expected_changes.positions));
-        REQUIRE((changes.differences == expected_changes.differences));
-        REQUIRE((members == expected_members));
+      for (const bool encoding : {true, false}) {
+        Changes expected_changes;
+        std::vector<detail::Member> expected_members;
+        divided(detail::scalar_kernels(), encoding, expected_changes, expected_members);
+        for (const ScanKernel kernel : scan_kernels()) {
+          CAPTURE(name(kernel), count, limit, encoding);
+          Changes changes;
+          std::vector<detail::Member> members;
+          divided(detail::kernels_of(kernel), encoding, changes, members);
+          REQUIRE((changes.positions == expected_changes.positions));
+          REQUIRE((changes.differences == expected_changes.differences));
+          REQUIRE((members == expected_members));
+        }
       }
     }
   }
