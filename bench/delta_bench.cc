@@ -10,6 +10,7 @@
 
 #include "base/workers.h"
 #include "bench/interleaved.h"
+#include "delta/baselines/baseline.h"
 #include "delta/scan.h"
 #include "delta/segment_codec.h"
 #include "delta/update_model.h"
@@ -120,13 +121,17 @@ void print_row(const std::string& what, const Timing& timing, const Timing& refe
 }
 
 void print_one_core(Weights& w) {
-  const auto rice = encoded(w, DeltaMode::rice), conditioned = encoded(w, DeltaMode::conditioned);
+  const auto rice = encoded(w, DeltaMode::rice), conditioned = encoded(w, DeltaMode::conditioned),
+             overwrite = encoded(w, DeltaMode::overwrite);
   std::vector<std::function<double()>> runs{[&] { return copy_s(w); },
                                             [&] { return compare_s(w); },
                                             [&] { return encode_s(w, DeltaMode::rice); },
                                             [&] { return apply_s(w, rice); },
                                             [&] { return encode_s(w, DeltaMode::conditioned); },
-                                            [&] { return apply_s(w, conditioned); }};
+                                            [&] { return apply_s(w, conditioned); },
+                                            [&] { return encode_s(w, DeltaMode::overwrite); },
+                                            [&] { return apply_s(w, overwrite); }};
+  const std::size_t first_scan = runs.size();
   for (const ScanKernel kernel : scan_kernels())
     runs.push_back([&w, kernel] { return scan_s(w, kernel); });
   const auto t = interleaved(kRepeats, runs);
@@ -136,10 +141,37 @@ void print_one_core(Weights& w) {
   fmt::print("{:<28}{:>8.2f} GB/s, spread {:.0f}%\n", "memcmp of equal buffers", gb_per_s(compare),
              100 * compare.spread());
   for (std::size_t k = 0; k < scan_kernels().size(); ++k)
-    print_row(fmt::format("scan, {}", name(scan_kernels()[k])), t[6 + k], compare, "memcmp");
-  const char* names[] = {"rice, scan and encode", "rice, decode and apply",
-                         "conditioned, scan and encode", "conditioned, decode and apply"};
-  for (std::size_t i = 0; i < 4; ++i) print_row(names[i], t[2 + i], copy, "memcpy");
+    print_row(fmt::format("scan, {}", name(scan_kernels()[k])), t[first_scan + k], compare,
+              "memcmp");
+  const char* names[] = {"rice, scan and encode",        "rice, decode and apply",
+                         "conditioned, scan and encode", "conditioned, decode and apply",
+                         "overwrite, scan and encode",   "overwrite, decode and apply"};
+  for (std::size_t i = 0; i < std::size(names); ++i) print_row(names[i], t[2 + i], copy, "memcpy");
+}
+
+std::span<std::uint16_t> elements_of(std::span<std::byte> bytes) {
+  return {reinterpret_cast<std::uint16_t*>(bytes.data()), bytes.size() / 2};
+}
+
+// As written in delta/baselines, from the descriptions: the systems' own may be quicker or slower.
+void print_baselines(Weights& w) {
+  for (const Baseline baseline : kBaselines) {
+    std::vector<std::vector<std::byte>> payloads(kSegments);
+    const auto encode_all = [&] {
+      for (std::size_t s = 0; s < kSegments; ++s)
+        payloads[s] = encode_baseline(baseline, elements_of(w.before.segment(s)),
+                                      elements_of(w.after.segment(s)));
+    };
+    const auto apply_all = [&] {
+      for (std::size_t s = 0; s < kSegments; ++s)
+        apply_baseline(baseline, payloads[s], elements_of(w.target.segment(s)));
+    };
+    const auto t = interleaved(
+        kRepeats, {[&] { return copy_s(w); }, [&] { return cpu_seconds_of(encode_all); },
+                   [&] { return cpu_seconds_of(apply_all); }});
+    print_row(fmt::format("{}, encode", name(baseline)), t[1], t[0], "memcpy");
+    print_row(fmt::format("{}, apply", name(baseline)), t[2], t[0], "memcpy");
+  }
 }
 
 void print_all_cores(Weights& w) {
@@ -182,6 +214,7 @@ int main() {
       "best of {}; spread: median above best\n\n",
       kBytes >> 20, 100.0 * changes.count() / static_cast<double>(kElements), kRepeats);
   print_one_core(weights);
+  print_baselines(weights);
   fmt::print("\nSegments over threads, time that passed\n\n");
   print_all_cores(weights);
   return 0;
