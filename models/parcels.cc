@@ -1,9 +1,11 @@
 #include "models/parcels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/check.h"
+#include "models/coding.h"
 
 namespace refit {
 namespace {
@@ -191,6 +193,22 @@ std::int64_t chunk_bytes(const Refit& refit, const Parcel& parcel, int chunk, in
            bytes_per_element(refit.classes[fragment.tensor_class.index()].dtype);
   }
   return sum;
+}
+
+std::int64_t wire_bytes(double share, std::int64_t content) {
+  if (share >= 1) return content;
+  const auto coded = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(content)));
+  return std::min(content, std::max(kCodedHeaderBytes, coded));
+}
+
+std::int64_t wire_bytes(const Parcel& parcel) { return wire_bytes(parcel.share, parcel.bytes); }
+
+std::int64_t chunk_wire_bytes(const Refit& refit, const Parcel& parcel, int chunk) {
+  return chunk_wire_bytes(refit, parcel, chunk, parcel.chunks);
+}
+
+std::int64_t chunk_wire_bytes(const Refit& refit, const Parcel& parcel, int chunk, int chunks) {
+  return wire_bytes(parcel.share, chunk_bytes(refit, parcel, chunk, chunks));
 }
 
 std::vector<Parcel> find_parcels(const Refit& refit,

@@ -26,8 +26,10 @@ struct Parcel {
   int stage = 0;
   int group = 0;  // as asked of find_parcels: parcels of different groups are never merged
   int chunks = 1;
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;  // content
   std::vector<Fragment> fragments;
+  // Of its bytes, what travels: 1 as it is, less if it travels coded (models/coding.h).
+  double share = 1;
 
   friend bool operator==(const Parcel&, const Parcel&) = default;
 };
@@ -38,6 +40,16 @@ std::int64_t bytes_of(const Refit& refit, const Fragment& fragment);
 std::int64_t chunk_bytes(const Refit& refit, const Parcel& parcel, int chunk);
 // The same if the parcel were cut in `chunks`.
 std::int64_t chunk_bytes(const Refit& refit, const Parcel& parcel, int chunk, int chunks);
+
+// What travels of `content` bytes that are coded to a share of them: rounded up, no less than the
+// header of what is coded, and as it is where that is less. Cutting content in parts never makes
+// the sum smaller, so what holds of a whole parcel bounds every way to cut it.
+std::int64_t wire_bytes(double share, std::int64_t content);
+// The parcel sent in one piece.
+std::int64_t wire_bytes(const Parcel& parcel);
+// What travels of chunk `chunk`; of a parcel that is not coded the same as chunk_bytes.
+std::int64_t chunk_wire_bytes(const Refit& refit, const Parcel& parcel, int chunk);
+std::int64_t chunk_wire_bytes(const Refit& refit, const Parcel& parcel, int chunk, int chunks);
 
 // The joint cuts of source and destination layouts of every class, merged by (stage, group, owners,
 // demanders), in a stable order. `group_of` keeps content apart that must not share a parcel, such

@@ -27,7 +27,7 @@ void set_chunks(const PlanOptions& options, std::vector<Parcel>& parcels) {
     if (parcel.group != group_of(Strategy::gather_broadcast)) continue;
     const auto stage = static_cast<std::size_t>(parcel.stage);
     if (stage_bytes.size() <= stage) stage_bytes.resize(stage + 1, 0);
-    stage_bytes[stage] += parcel.bytes;
+    stage_bytes[stage] += wire_bytes(parcel);
   }
   for (Parcel& parcel : parcels) {
     if (parcel.group == group_of(Strategy::reshard)) parcel.chunks = options.chunks;

@@ -95,7 +95,7 @@ Sums chunk_sums(const Schedule& schedule, const Refit& refit) {
   for (const Parcel& parcel : schedule.parcels) {
     std::vector<std::int64_t>& sum = sums.emplace_back(1, 0);
     for (int c = 0; c < parcel.chunks; ++c)
-      sum.push_back(sum.back() + chunk_bytes(refit, parcel, c));
+      sum.push_back(sum.back() + chunk_wire_bytes(refit, parcel, c));
   }
   return sums;
 }

@@ -82,7 +82,7 @@ std::int64_t ScheduleBuilder::cargo_bytes(CargoId cargo, ChunkRange chunks) {
         own.assign(static_cast<std::size_t>(count) + 1, 0);
         for (int c = 0; c < count; ++c) {
           const auto at = static_cast<std::size_t>(c);
-          own[at + 1] = own[at] + chunk_bytes(refit_, parcel, c);
+          own[at + 1] = own[at] + chunk_wire_bytes(refit_, parcel, c);
         }
       }
       for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += own[c];

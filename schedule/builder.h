@@ -38,6 +38,7 @@ class ScheduleBuilder {
 
   // The lane has no rounds from now on. Before its first op.
   void set_caps(const LinkCaps& caps, int ctas);
+  void set_coding(const Coding& coding) { schedule_.coding = coding; }
   void set_window(int lane, LaneWindow window);
 
   int begin_phase(std::string name);  // ops from here on belong to it

@@ -118,6 +118,13 @@ std::string plan_hash(const Schedule& schedule) {
     for (const auto* side : {&window.send, &window.receive})
       hash.add_list(*side, [&](std::uint16_t width) { hash.add(std::int64_t{width}); });
   });
+  if (schedule.coding) {
+    hash.add(static_cast<std::int64_t>(schedule.coding->codec));
+    hash.add(static_cast<std::int64_t>(schedule.coding->place));
+    hash.add(std::int64_t{schedule.coding->cores});
+    hash.add(std::int64_t{schedule.coding->staged});
+    for (const Parcel& parcel : schedule.parcels) hash.add(parcel.share);
+  }
   return fmt::format("{:016x}", hash.value());
 }
 

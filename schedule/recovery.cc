@@ -35,6 +35,7 @@ class RecoveryPlanner {
         builder_(refit, original.strategy + "+recovery", original.parcels, 2),
         ports_{std::vector<Port>(static_cast<std::size_t>(original.ranks)),
                std::vector<Port>(static_cast<std::size_t>(original.ranks))} {
+    if (original.coding) builder_.set_coding(*original.coding);
     builder_.begin_phase("recovery");
   }
 
@@ -128,7 +129,7 @@ class RecoveryPlanner {
     Port& from = ports_[lane][src.index()];
     Port& to = ports_[lane][dst.index()];
     for (int chunk = chunks.begin; chunk < chunks.end; ++chunk) {
-      const std::int64_t bytes = chunk_bytes(refit_, parcel, chunk);
+      const std::int64_t bytes = chunk_wire_bytes(refit_, parcel, chunk);
       from.sent_bytes += bytes;
       to.received_bytes += bytes;
     }

@@ -48,6 +48,14 @@ std::string_view to_string(Work work) {
       return "fixed";
     case Work::convert:
       return "convert";
+    case Work::scan:
+      return "scan";
+    case Work::encode:
+      return "encode";
+    case Work::decode:
+      return "decode";
+    case Work::apply:
+      return "apply";
   }
   return "?";
 }

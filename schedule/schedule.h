@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/id.h"
+#include "models/coding.h"
 #include "models/parcels.h"
 #include "topology/cluster.h"
 
@@ -36,6 +38,10 @@ enum class Work {
   assemble,
   host,
   pull,
+  scan,    // weights compared with their last version
+  encode,  // what was found, written down
+  decode,  // and read again
+  apply,   // old weights changed to new ones
   stream,  // of a broadcast: one stream of whole tensors, not cut into frames that are pipelined
 };
 
@@ -56,8 +62,8 @@ struct Op {
   std::int32_t chunk_begin = 0;
   std::int32_t chunk_end = 0;
   std::int32_t count = 0;  // calls, tensors or matrices handled: what costs per piece count
-  std::int64_t bytes =
-      0;  // content: of the transfer, of the collective's cargo, or worked on per rank
+  // Of transfers and collectives: what travels of the cargo. Of work: content, per rank.
+  std::int64_t bytes = 0;
   std::uint32_t after_begin =
       0;  // Schedule::after[after_begin .. after_end): ops that must be done
   std::uint32_t after_end = 0;
@@ -65,6 +71,10 @@ struct Op {
   friend bool operator==(const Op&, const Op&) = default;
 };
 
+// Only of plans that code what they send.
+constexpr bool is_coding(Work work) {
+  return work == Work::scan || work == Work::encode || work == Work::decode || work == Work::apply;
+}
 inline bool is_collective(const Op& op) {
   return op.kind == OpKind::all_gather || op.kind == OpKind::broadcast;
 }
@@ -114,6 +124,7 @@ struct LaneWindow {
 // 4. Every rank receives each chunk of each parcel it demands and does not own exactly once.
 //    Collectives deliver only to members that lack the chunk.
 // 5. Nobody sends what it neither owns nor received in an op named in `after`.
+// 6. Only a plan with a coding has parcels of which a share travels, and work of coding.
 struct Schedule {
   std::string strategy;
   int ranks = 0;
@@ -127,6 +138,7 @@ struct Schedule {
   std::vector<LaneWindow> windows;  // by lane; empty: all lanes are in rounds
   LinkCaps caps;                    // how much of each port the plan is meant to use
   int ctas = 0;                     // thread blocks per rank and communicator; 0: the library's own
+  std::optional<Coding> coding;     // none: all parcels travel as they are
 
   const LaneWindow* window_of(int lane) const {
     const auto at = static_cast<std::size_t>(lane);

@@ -70,8 +70,10 @@ void add_parcel(Out& out, const Parcel& parcel) {
   add_ranks(out, parcel.owners);
   out.add(", \"demanders\": ");
   add_ranks(out, parcel.demanders);
-  out.add(", \"stage\": {}, \"group\": {}, \"chunks\": {}, \"bytes\": {}, \"fragments\": [",
-          parcel.stage, parcel.group, parcel.chunks, parcel.bytes);
+  out.add(", \"stage\": {}, \"group\": {}, \"chunks\": {}, \"bytes\": {}", parcel.stage,
+          parcel.group, parcel.chunks, parcel.bytes);
+  if (parcel.share < 1) out.add(", \"share\": {}", parcel.share);
+  out.add(", \"fragments\": [");
   for (std::size_t i = 0; i < parcel.fragments.size(); ++i) {
     out.add("{}[{}", i == 0 ? "" : ",", parcel.fragments[i].tensor_class.value);
     for (const Interval& interval : parcel.fragments[i].region) {
@@ -114,6 +116,12 @@ void write_schedule(std::ostream& stream, const SavedSchedule& saved) {
   if (schedule.caps.any() || schedule.ctas > 0) {
     out.add(",\n\"caps\": {{\"nic_bytes_per_s\": {}, \"nvlink_bytes_per_s\": {}, \"ctas\": {}}}",
             schedule.caps.nic_bytes_per_s, schedule.caps.nvlink_bytes_per_s, schedule.ctas);
+  }
+  if (schedule.coding) {
+    const Coding& coding = *schedule.coding;
+    out.add(
+        ",\n\"coding\": {{\"codec\": \"{}\", \"place\": \"{}\", \"cores\": {}, \"staged\": {}}}",
+        to_string(coding.codec), to_string(coding.place), coding.cores, coding.staged);
   }
   add_list(out, "phases", schedule.phases, [&](const Phase& phase) {
     out.add("{{\"name\": {}, \"logical_bytes\": {}}}", quoted(phase.name), phase.logical_bytes);

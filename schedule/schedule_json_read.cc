@@ -38,14 +38,15 @@ enum class Key {
   after,
   windows,  // only plans with such lanes have it
   caps,     // only plans that leave bandwidth to others
+  coding,   // only plans that code what they send
 };
-constexpr std::array<const char*, 13> kKeys = {"schema", "strategy", "scenario", "ranks",  "lanes",
+constexpr std::array<const char*, 14> kKeys = {"schema", "strategy", "scenario", "ranks",  "lanes",
                                                "phases", "parcels",  "cargos",   "groups", "ops",
-                                               "after",  "windows",  "caps"};
+                                               "after",  "windows",  "caps",     "coding"};
 
 constexpr std::size_t at(Key key) { return static_cast<std::size_t>(key); }
 constexpr bool is_list(Key key) { return Key::phases <= key && key <= Key::after; }
-constexpr bool is_optional(Key key) { return key == Key::windows || key == Key::caps; }
+constexpr bool is_optional(Key key) { return key >= Key::windows; }
 
 // Turns the file into a Schedule while it is being parsed (the parser calls the SAX members below):
 // each item of a long list is taken as soon as it is complete, so that no document of the whole
@@ -206,6 +207,7 @@ void Reader::take_members() {
   if (schedule.phases.size() > 256) json_.fail("phases", "more than 256 phases");
   if (has(Key::windows)) items_.read_windows(root(Key::windows), schedule);
   if (has(Key::caps)) items_.read_caps(root(Key::caps), schedule);
+  if (has(Key::coding)) schedule.coding = items_.coding(root(Key::coding));
 }
 
 bool Reader::parse_error(std::size_t position, const std::string&, const Json::exception& error) {

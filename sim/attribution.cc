@@ -38,6 +38,14 @@ std::size_t parameter_of(Work work) {
       return network_parameter("pull_tensor");
     case Work::convert:
       return network_parameter("convert_rate");
+    case Work::scan:
+      return network_parameter("delta_scan");
+    case Work::encode:
+      return network_parameter("delta_encode");
+    case Work::decode:
+      return network_parameter("delta_decode");
+    case Work::apply:
+      return network_parameter("delta_apply");
     case Work::fixed:
     case Work::none:
     case Work::stream:

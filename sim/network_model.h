@@ -32,7 +32,14 @@ struct NetworkModel {
   double host_bytes_per_s = 0;      // shards cut in host memory, per rank
   double land_bytes_per_s = 0;      // unpack, copy back, post-process, per generation GPU
   double convert_bytes_per_s = 0;   // read and written by conversions, per GPU
-  bool latencies = true;            // count the latency of links
+  // Deltas: content gone through by one core of a host, with the codec `rice` at about 1 % changed.
+  double delta_scan_bytes_per_s = 0;
+  double delta_encode_bytes_per_s = 0;  // beyond the scan
+  double delta_decode_bytes_per_s = 0;
+  double delta_apply_bytes_per_s = 0;   // and checked
+  double delta_memory_bytes_per_s = 0;  // content that a rank's part of its host's memory gives
+  double delta_gpu_bytes_per_s = 0;     // content scanned by a GPU
+  bool latencies = true;                // count the latency of links
 
   struct Source {
     std::string parameter, value, source;

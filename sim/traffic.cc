@@ -36,7 +36,7 @@ void add_op(const Op& op, const Cluster& cluster, detail::CollectivePaths& paths
 
 double parcel_bytes(const Schedule& schedule) {
   double sum = 0;
-  for (const Parcel& parcel : schedule.parcels) sum += static_cast<double>(parcel.bytes);
+  for (const Parcel& parcel : schedule.parcels) sum += static_cast<double>(wire_bytes(parcel));
   return sum;
 }
 

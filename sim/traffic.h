@@ -15,7 +15,7 @@ struct TrafficTotals {
   double nvlink_bytes = 0;         // sum over all transfers inside an NVLink domain
   double node_bytes = 0;           // inside a node without NVLink
   double local_bytes = 0;          // device copies
-  double copies = 0;               // network bytes / bytes of the refit's parcels
+  double copies = 0;               // network bytes / what travels of all parcels, once
 };
 
 TrafficTotals traffic_totals(const Schedule& schedule, const Cluster& cluster);

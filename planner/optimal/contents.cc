@@ -32,7 +32,7 @@ std::vector<Content> group_contents(const std::vector<Parcel>& parcels) {
     if (is_new) contents.push_back({{}, &parcel.owners, &parcel.demanders, 0, 1, {}});
     Content& content = contents[at->second];
     content.parcels.push_back(ParcelId(static_cast<std::int64_t>(p)));
-    content.bytes += parcel.bytes;
+    content.bytes += wire_bytes(parcel);
   }
   return contents;
 }
@@ -48,12 +48,13 @@ double largest_slice(const Region& region, std::int64_t parts) {
 
 class Chunking {
  public:
-  Chunking(const Refit& refit, const std::vector<Parcel>& parcels, const Content& content)
-      : content_(content) {
+  Chunking(const Refit& refit, const std::vector<Parcel>& parcels, const Content& content) {
     for (const ParcelId id : content.parcels) {
-      for (const Fragment& fragment : parcels[id.index()].fragments)
-        weights_[fragment.region] += static_cast<double>(bytes_of(refit, fragment));
+      const Parcel& parcel = parcels[id.index()];
+      for (const Fragment& fragment : parcel.fragments)
+        weights_[fragment.region] += parcel.share * static_cast<double>(bytes_of(refit, fragment));
     }
+    for (const auto& [region, bytes] : weights_) sum_ += bytes;
   }
 
   // The number near `wanted` with the most equal chunks; the nearest of equals. No chunk is empty.
@@ -78,7 +79,7 @@ class Chunking {
   double largest(std::int64_t number) const {
     double sum = 0;
     for (const auto& [region, bytes] : weights_) sum += bytes * largest_slice(region, number);
-    return sum / static_cast<double>(content_.bytes);
+    return sum / sum_;
   }
 
  private:
@@ -104,7 +105,6 @@ class Chunking {
     return numbers;
   }
 
-  const Content& content_;
   struct BySize {
     bool operator()(const Region& a, const Region& b) const {
       return std::lexicographical_compare(
@@ -112,7 +112,8 @@ class Chunking {
           [](const Interval& x, const Interval& y) { return x.size() < y.size(); });
     }
   };
-  std::map<Region, double, BySize> weights_;  // bytes of all fragments of one shape
+  std::map<Region, double, BySize> weights_;  // what travels of all fragments of one shape
+  double sum_ = 0;
 };
 
 }  // namespace
@@ -132,7 +133,7 @@ void set_chunks(const Refit& refit, const std::vector<Parcel>& parcels, std::int
     for (const ParcelId id : content.parcels) {
       for (int c = 0; c < content.chunks; ++c) {
         content.chunk_bytes[static_cast<std::size_t>(c)] +=
-            chunk_bytes(refit, parcels[id.index()], c, content.chunks);
+            chunk_wire_bytes(refit, parcels[id.index()], c, content.chunks);
       }
     }
   }

@@ -14,7 +14,7 @@ struct Content {
   std::vector<ParcelId> parcels;
   const std::vector<Rank>* owners = nullptr;     // ascending, of the first parcel
   const std::vector<Rank>* demanders = nullptr;  // ascending
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;                        // what travels
   int chunks = 1;
   std::vector<std::int64_t> chunk_bytes;  // by chunk; empty: equal but for a row here and there
 

@@ -1,6 +1,7 @@
 #include "schedule/detail/schedule_json_items.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 
@@ -83,14 +84,22 @@ Parcel ScheduleItems::parcel(const Json& item, std::size_t index) {
   parcel.group = static_cast<int>(number("group", 0, kMaxInt32));
   parcel.chunks = static_cast<int>(number("chunks", 1, kMaxChunks));
   parcel.bytes = number("bytes", 0, kMaxBytes);
+  if (const auto share = item.find("share"); share != item.end()) {
+    if (!share->is_number() || !(share->get<double>() >= 0 && share->get<double>() <= 1)) {
+      json_.fail(path + ".share", fmt::format("expected what travels of the bytes, 0 to 1, got {}",
+                                              short_dump(*share)));
+    }
+    parcel.share = share->get<double>();
+  }
   const Json& fragments = json_.list(json_.member(item, "fragments", path), path + ".fragments");
   parcel.fragments.reserve(fragments.size());
   for (const Json& part : fragments) {
     parcel.fragments.push_back(
         fragment(part, fmt::format("{}.fragments[{}]", path, parcel.fragments.size())));
   }
-  json_.allow_only(item, {"owners", "demanders", "stage", "group", "chunks", "bytes", "fragments"},
-                   path);
+  json_.allow_only(
+      item, {"owners", "demanders", "stage", "group", "chunks", "bytes", "share", "fragments"},
+      path);
   return parcel;
 }
 
@@ -137,6 +146,33 @@ void ScheduleItems::read_caps(const Json& value, Schedule& schedule) const {
   schedule.ctas = static_cast<int>(
       json_.integer(json_.member(value, "ctas", "caps"), 0, 1024, [] { return "caps.ctas"; }));
   json_.allow_only(value, {"nic_bytes_per_s", "nvlink_bytes_per_s", "ctas"}, "caps");
+}
+
+Coding ScheduleItems::coding(const Json& value) const {
+  const auto word = [&](const char* key, const auto& known) {
+    const std::string text =
+        json_.text(json_.member(value, key, "coding"), fmt::format("coding.{}", key));
+    std::vector<std::string_view> words;
+    for (const auto one : known) {
+      if (text == to_string(one)) return one;
+      words.push_back(to_string(one));
+    }
+    json_.fail(fmt::format("coding.{}", key),
+               fmt::format("expected one of {}, got '{}'", fmt::join(words, ", "), text));
+  };
+  Coding coding;
+  coding.codec = word("codec", codecs());
+  coding.place = word("place", std::array{CodingPlace::gpu, CodingPlace::host});
+  const bool host = coding.place == CodingPlace::host;
+  coding.cores =
+      static_cast<int>(json_.integer(json_.member(value, "cores", "coding"), host ? 1 : 0,
+                                     host ? kMostCores : 0, [] { return "coding.cores"; }));
+  const Json& staged = json_.member(value, "staged", "coding");
+  if (!staged.is_boolean())
+    json_.fail("coding.staged", fmt::format("expected true or false, got {}", short_dump(staged)));
+  coding.staged = staged.get<bool>();
+  json_.allow_only(value, {"codec", "place", "cores", "staged"}, "coding");
+  return coding;
 }
 
 void ScheduleItems::read_windows(const Json& value, Schedule& schedule) const {

@@ -22,6 +22,7 @@ class ScheduleItems {
   Op op(const Json& item, std::size_t index) const;
   OpId after(const Json& item, std::size_t index) const;
 
+  Coding coding(const Json& value) const;
   void read_caps(const Json& value, Schedule& schedule) const;
   void read_windows(const Json& value, Schedule& schedule) const;  // once ranks and lanes are known
 

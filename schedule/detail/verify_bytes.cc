@@ -42,7 +42,7 @@ class Bytes {
     sums.assign(static_cast<std::size_t>(parcel.chunks) + 1, 0);
     for (int c = 0; c < parcel.chunks; ++c) {
       const auto at = static_cast<std::size_t>(c);
-      sums[at + 1] = sums[at] + chunk_bytes(refit_, parcel, c);
+      sums[at + 1] = sums[at] + chunk_wire_bytes(refit_, parcel, c);
     }
     return sums;
   }
@@ -85,8 +85,9 @@ void verify_bytes(const Schedule& schedule, const Refit& refit, std::size_t most
   for (std::size_t id = 0; id < schedule.ops.size() && findings.size() < most; ++id) {
     const Op& op = schedule.ops[id];
     if (!moves_bytes(op) || op.bytes == bytes.of(op)) continue;
-    findings.push_back({name_of(schedule, id), fmt::format("says {} bytes, but its chunks hold {}",
-                                                           op.bytes, bytes.of(op))});
+    findings.push_back(
+        {name_of(schedule, id), fmt::format("says {} bytes, but its chunks {} {}", op.bytes,
+                                            schedule.coding ? "travel as" : "hold", bytes.of(op))});
   }
   check_phases(schedule, most, findings);
 }

@@ -44,6 +44,10 @@ Fault check_parcel(const Schedule& schedule, const Parcel& parcel) {
   }
   if (parcel.fragments.empty()) return "has no fragments";
   if (parcel.chunks < 1) return fmt::format("has {} chunks; use 1 or more", parcel.chunks);
+  if (!(parcel.share >= 0 && parcel.share <= 1))
+    return fmt::format("sends a share of {}; use 0 to 1", parcel.share);
+  if (parcel.share < 1 && !schedule.coding)
+    return fmt::format("sends a share of {}, but the plan says no coding", parcel.share);
   return std::nullopt;
 }
 
@@ -88,6 +92,8 @@ Fault check_op(const Schedule& schedule, const Op& op) {
   } else {
     if (Fault f = check_id("group", op.group, schedule.groups.size())) return f;
   }
+  if (op.kind == OpKind::compute && is_coding(op.work) && !schedule.coding)
+    return fmt::format("is to {}, but the plan says no coding", to_string(op.work));
   if (op.kind == OpKind::compute || op.kind == OpKind::barrier) return std::nullopt;
   return check_moved(schedule, op);
 }

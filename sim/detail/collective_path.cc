@@ -58,7 +58,7 @@ std::vector<Holding> holdings(const Schedule& schedule, const Grid& grid, CargoI
       if (row == home) columns.push_back(found->second % grid.width);
     }
     std::sort(columns.begin(), columns.end());
-    bytes[{home, columns}] += static_cast<double>(parcel.bytes);
+    bytes[{home, columns}] += static_cast<double>(wire_bytes(parcel));
   }
 
   std::vector<Holding> list;

@@ -69,7 +69,7 @@ Demand group_demand(const std::vector<Parcel>& parcels) {
     const auto [found, first] = place.try_emplace(key, demand.pairs.size());
     if (first) demand.pairs.push_back({owners, demanders, 0});
     demand.pair_of_parcel.push_back(static_cast<std::uint32_t>(found->second));
-    demand.pairs[found->second].bytes += static_cast<double>(parcel.bytes);
+    demand.pairs[found->second].bytes += static_cast<double>(wire_bytes(parcel));
   }
   return demand;
 }

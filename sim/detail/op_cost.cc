@@ -13,7 +13,8 @@ double stream_seconds(std::int64_t bytes, double bytes_per_s) {
 
 }  // namespace
 
-double compute_seconds(const Op& op, std::size_t ranks, const NetworkModel& model) {
+double compute_seconds(const Op& op, std::size_t ranks, const NetworkModel& model,
+                       const CodingRates& coding) {
   const auto count = static_cast<double>(op.count);
   switch (op.work) {
     case Work::none:
@@ -43,6 +44,14 @@ double compute_seconds(const Op& op, std::size_t ranks, const NetworkModel& mode
       return model.fixed_s;
     case Work::convert:
       return stream_seconds(op.bytes, model.convert_bytes_per_s);
+    case Work::scan:
+      return stream_seconds(op.bytes, coding.scan_bytes_per_s);
+    case Work::encode:
+      return stream_seconds(op.bytes, coding.encode_bytes_per_s);
+    case Work::decode:
+      return stream_seconds(op.bytes, coding.decode_bytes_per_s);
+    case Work::apply:
+      return stream_seconds(op.bytes, coding.apply_bytes_per_s);
   }
   return 0;
 }

@@ -156,13 +156,15 @@ double slowest(const std::vector<Rank>& ranks, const Cluster& cluster) {
 void set_work(const Schedule& schedule, const Cluster& cluster, const NetworkModel& model,
               TaskGraph& graph) {
   PathTable paths(schedule, cluster, model, graph);
+  const CodingRates coding =
+      schedule.coding ? coding_rates(*schedule.coding, model) : CodingRates{};
   for (const Op& op : schedule.ops) {
     const PathId path = moves_bytes(op) ? paths.of(op) : 0;
     double delay_s = (model.latencies ? paths.latency_s(path) : 0) +
                      message_seconds(op, path, graph, cluster, model);
     if (op.kind == OpKind::compute) {
       const std::vector<Rank>& ranks = schedule.groups[op.group.index()].ranks;
-      delay_s = compute_seconds(op, ranks.size(), model) * slowest(ranks, cluster);
+      delay_s = compute_seconds(op, ranks.size(), model, coding) * slowest(ranks, cluster);
     }
     graph.path.push_back(path);
     graph.delay_s.push_back(delay_s);

@@ -27,7 +27,7 @@ TEST_CASE("another version or another file is named as such", "[schedule][json]"
   REQUIRE(
       error_of("{\"schema\": \"refit.schedule/1\",\n \"rank\": 3}") ==
       "plan.json: unknown member 'rank'; a schedule has schema, strategy, scenario, ranks, lanes, "
-      "phases, parcels, cargos, groups, ops, after, windows, caps");
+      "phases, parcels, cargos, groups, ops, after, windows, caps, coding");
   REQUIRE(error_of(changed("\"lanes\": 3", "\"ranks\": 3")) ==
           "plan.json: ranks: the member stands here twice");
   REQUIRE(error_of(changed("\"logical_bytes\": 96", "\"name\": \"a\", \"logical_bytes\": 96")) ==

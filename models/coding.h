@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace refit {
+
+// How changes are written down (docs/delta.md).
+enum class Codec {
+  rice,            // gaps between changes in Rice code, integer differences of the bit patterns
+  conditioned,     // the same, with positions predicted from the receiver's old weights
+  nemo_xor,        // NeMo RL: 16-bit gaps and XOR masks, zstd level 1
+  nemo_overwrite,  // NeMo RL: 16-bit gaps and new values, zstd level 1
+};
+
+std::string_view to_string(Codec codec);
+std::span<const Codec> codecs();
+
+// Where weights are compared with their last version, coded, decoded and changed.
+enum class CodingPlace { gpu, host };
+
+std::string_view to_string(CodingPlace place);
+
+// How the coded parcels of a plan are made and taken in.
+struct Coding {
+  Codec codec = Codec::rice;
+  CodingPlace place = CodingPlace::gpu;
+  int cores = 0;       // of the host, per rank; 0 on GPUs
+  bool staged = true;  // weights stay as they are until all changes have come
+
+  friend bool operator==(const Coding&, const Coding&) = default;
+};
+
+inline constexpr int kMostCores = 1024;
+
+// No coded chunk is shorter than this: what it is a change of, its length and its checksum.
+inline constexpr std::int64_t kCodedHeaderBytes = 64;
+
+}  // namespace refit
