@@ -30,8 +30,13 @@ int fail(ErrorCode code, const std::string& message) {
 void check_command(const CLI::App& app, int argc, const char* const* argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string> known;
-  for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
-  if (std::find(known.begin(), known.end(), argv[1]) != known.end()) return;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    known.push_back(command->get_name());
+    if (known.back() != argv[1]) continue;
+    if (!command->get_subcommands({}).empty()) check_command(*command, argc - 1, argv + 1);
+    return;
+  }
+  if (known.empty()) return;
   const auto near = nearest_word(argv[1], known);
   throw Error(
       ErrorCode::bad_input,
@@ -77,6 +82,7 @@ int run_refit(int argc, const char* const* argv) {
     add_systems(app, action);
     add_validate(app, action);
     add_calibrate(app, action);
+    add_import(app, action);
     const int code = parse_and_run(app, action, argc, argv);
     flush_output();
     return code;

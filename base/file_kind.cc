@@ -1,0 +1,130 @@
+#include "base/file_kind.h"
+
+#include <algorithm>
+
+namespace refit {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+
+bool starts(std::string_view line, std::string_view word) {
+  return line.substr(0, word.size()) == word;
+}
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::string_view trimmed(std::string_view line) {
+  const std::size_t first = line.find_first_not_of(" \t\r");
+  return first == std::string_view::npos ? std::string_view() : line.substr(first);
+}
+
+// The name of the first element, after declaration and comments.
+std::string_view root_of(std::string_view xml) {
+  for (std::size_t at = xml.find('<'); at != std::string_view::npos; at = xml.find('<', at)) {
+    std::string_view rest = xml.substr(at);
+    if (starts(rest, "<!--")) {
+      const std::size_t end = rest.find("-->");
+      if (end == std::string_view::npos) return {};
+      at += end + 3;
+    } else if (starts(rest, "<?") || starts(rest, "<!")) {
+      ++at;
+    } else {
+      rest.remove_prefix(1);
+      return rest.substr(0, rest.find_first_of(" \t\r\n/>"));
+    }
+  }
+  return {};
+}
+
+FileKind kind_of_xml(std::string_view text) {
+  const std::string_view root = root_of(text);
+  if (root == "system") return FileKind::nccl_topology;
+  if (root == "graphs") return FileKind::nccl_graph;
+  return FileKind::xml;
+}
+
+// What a line gives away, or unknown.
+FileKind kind_of_line(std::string_view raw) {
+  const std::string_view line = trimmed(raw);
+  if (has(line, "GPU0") && (has(line, "GPU1") || has(line, "CPU Affinity") || has(line, " X ")))
+    return FileKind::smi_matrix;
+  if (starts(line, "vendid=") || starts(line, "switchguid=") || starts(line, "caguid="))
+    return FileKind::ibnetdiscover;
+  if (starts(line, "SwitchName=") || starts(line, "BlockName=") || starts(line, "BlockSizes="))
+    return FileKind::slurm_conf;
+  return FileKind::unknown;
+}
+
+// YAML is told by the keys at its left margin.
+FileKind kind_of_yaml(std::string_view text) {
+  bool group = false, nodes = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (starts(line, "scenario:")) return FileKind::scenario;
+    if (starts(line, "cluster:") || starts(line, "catalog:")) return FileKind::cluster;
+    if (starts(line, "switches:") || starts(line, "blocks:")) return FileKind::topograph_yaml;
+    if (starts(line, "- topology:")) return FileKind::slurm_yaml;
+    group |= starts(line, "gpus_per_node:") || starts(line, "groups:");
+    nodes |= starts(line, "nodes:");
+  }
+  return group || nodes ? FileKind::cluster : FileKind::unknown;
+}
+
+}  // namespace
+
+FileKind file_kind(std::string_view text) {
+  text = text.substr(0, kMostBytes);
+  if (starts(text, "\xef\xbb\xbf")) text.remove_prefix(3);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return FileKind::empty;
+  if (has(text, std::string_view("\0", 1))) return FileKind::binary;
+  if (text[first] == '<') return kind_of_xml(text.substr(first));
+  if (text[first] == '{') return FileKind::json;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const FileKind kind = kind_of_line(text.substr(at, end - at));
+    if (kind != FileKind::unknown) return kind;
+    at = end + 1;
+  }
+  return kind_of_yaml(text);
+}
+
+std::string_view words_of(FileKind kind) {
+  switch (kind) {
+    case FileKind::empty:
+      return "an empty file";
+    case FileKind::binary:
+      return "no text but binary";
+    case FileKind::nccl_topology:
+      return "an NCCL topology file";
+    case FileKind::nccl_graph:
+      return "an NCCL graph file";
+    case FileKind::xml:
+      return "XML of another kind";
+    case FileKind::smi_matrix:
+      return "a matrix of nvidia-smi topo";
+    case FileKind::ibnetdiscover:
+      return "the output of ibnetdiscover";
+    case FileKind::slurm_conf:
+      return "a topology.conf of Slurm";
+    case FileKind::slurm_yaml:
+      return "a topology.yaml of Slurm";
+    case FileKind::topograph_yaml:
+      return "a model of topograph";
+    case FileKind::scenario:
+      return "a scenario of refit";
+    case FileKind::cluster:
+      return "a cluster of refit";
+    case FileKind::json:
+      return "JSON";
+    case FileKind::unknown:
+      break;
+  }
+  return "none of the files we know";
+}
+
+}  // namespace refit

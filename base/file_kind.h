@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace refit {
+
+// The files that people hand to us, told by their content.
+enum class FileKind {
+  empty,
+  binary,
+  nccl_topology,  // NCCL_TOPO_DUMP_FILE, or a vendor's NCCL_TOPO_FILE
+  nccl_graph,     // NCCL_GRAPH_DUMP_FILE
+  xml,            // some other XML
+  smi_matrix,     // nvidia-smi topo -m or -mp
+  ibnetdiscover,
+  slurm_conf,      // Slurm topology.conf
+  slurm_yaml,      // Slurm topology.yaml
+  topograph_yaml,  // topograph's model of switches and blocks
+  scenario,        // YAML of ours with a cluster in it
+  cluster,         // YAML of ours, a cluster alone
+  json,
+  unknown,
+};
+
+// Looks at no more than the first MiB.
+FileKind file_kind(std::string_view text);
+
+// "an NCCL graph file"; after "this is".
+std::string_view words_of(FileKind kind);
+
+}  // namespace refit

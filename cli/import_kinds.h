@@ -1,0 +1,10 @@
+#pragma once
+
+#include "cli/verbs.h"
+
+namespace refit {
+
+// What `refit import` can read, one function and one file each.
+void add_import_cluster(CLI::App& import, Action& action);
+
+}  // namespace refit
