@@ -69,10 +69,11 @@ void check_user_shaping(const Cluster& cluster, const std::string& refusal) {
                             "own links; this needs a kernel that shapes{}",
                             link, why));
   };
+  std::set<LinkId> nics;
   for (int r = 0; r < cluster.gpus(); ++r) {
     if (const auto up = cluster.leaf_up(Rank(r))) refuse(cluster.link(*up).name);
-    if (r > 0 && cluster.nic_out(Rank(r)) == cluster.nic_out(Rank(r - 1)))
-      refuse(cluster.link(cluster.nic_out(Rank(r))).name);
+    const LinkId nic = cluster.nic_out(Rank(r));
+    if (!nics.insert(nic).second) refuse(cluster.link(nic).name);
   }
   if (!cluster.spec().wans.empty()) refuse("a wan link");
 }

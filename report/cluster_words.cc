@@ -25,11 +25,27 @@ std::string nvlink_words(const NodeGroupSpec& group) {
                      byte_rate(group.nvlink_bytes_per_s));
 }
 
+// "; GPU NICs 0 0 1 1 (PIX 50.00 GB/s, SYS 20.00 GB/s)": which GPUs share, and how far it is.
+std::string nic_words(const NodeGroupSpec& group) {
+  std::vector<std::string> used, rates;
+  for (const GpuNics& gpu : group.gpu_nics) {
+    used.push_back(gpu.nics.size() == 1 ? fmt::format("{}", gpu.nics.front())
+                                        : fmt::format("{}-{}", gpu.nics.front(), gpu.nics.back()));
+    if (gpu.path_bytes_per_s == 0) continue;
+    std::string rate = gpu.distance + " " + byte_rate(gpu.path_bytes_per_s);
+    if (std::find(rates.begin(), rates.end(), rate) == rates.end())
+      rates.push_back(std::move(rate));
+  }
+  return fmt::format(", used by its GPUs in turn: {}{}", fmt::join(used, " "),
+                     rates.empty() ? "" : fmt::format(" ({})", fmt::join(rates, ", ")));
+}
+
 std::string group_words(const NodeGroupSpec& group) {
   std::string words = fmt::format(
       "{} x {}: {} GPU{} {}, {} NIC{} of {}", group.nodes, group.name, group.gpus_per_node,
       group.gpus_per_node == 1 ? "" : "s", nvlink_words(group), group.nics_per_node,
       group.nics_per_node == 1 ? "" : "s", format_bandwidth(group.nic_bytes_per_s));
+  if (!group.gpu_nics.empty()) words += nic_words(group);
   if (group.pcie_bytes_per_s) {
     words += fmt::format(", PCIe {}", byte_rate(*group.pcie_bytes_per_s));
   }
@@ -38,10 +54,22 @@ std::string group_words(const NodeGroupSpec& group) {
 
 // A fabric that carries whatever the NICs send is not worth a line.
 std::string fabric_words(const FabricSpec& fabric) {
-  if (fabric.oversubscription <= 1 && fabric.spines == 0) return {};
+  if (fabric.oversubscription <= 1 && fabric.spines == 0 && fabric.trunk_bytes_per_s.empty())
+    return {};
   std::string words = fabric.oversubscription > 1
                           ? fmt::format("fabric oversubscribed {:g}:1", fabric.oversubscription)
                           : "fabric";
+  if (!fabric.leaf_nodes.empty()) {
+    const auto [least, most] =
+        std::minmax_element(fabric.leaf_nodes.begin(), fabric.leaf_nodes.end());
+    words += fmt::format(", leaves of {} to {} nodes{}", *least, *most,
+                         fabric.rail_optimized ? ", one per rail" : "");
+  }
+  if (!fabric.trunk_bytes_per_s.empty()) {
+    const auto [least, most] =
+        std::minmax_element(fabric.trunk_bytes_per_s.begin(), fabric.trunk_bytes_per_s.end());
+    words += fmt::format(", trunks of {} to {}", format_bandwidth(*least), format_bandwidth(*most));
+  }
   if (fabric.nodes_per_leaf > 0) {
     words += fmt::format(", leaves of {} nodes{}", fabric.nodes_per_leaf,
                          fabric.rail_optimized ? ", one per rail" : "");

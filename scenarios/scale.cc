@@ -65,6 +65,10 @@ Cluster slower(const Cluster& cluster, double factor) {
     group.nvlink_bytes_per_s *= factor;
     group.nic_bytes_per_s *= factor;
     if (group.pcie_bytes_per_s) *group.pcie_bytes_per_s *= factor;
+    for (GpuNics& gpu : group.gpu_nics) gpu.path_bytes_per_s *= factor;
+  }
+  for (FabricSpec& fabric : spec.fabrics) {
+    for (double& rate : fabric.trunk_bytes_per_s) rate *= factor;
   }
   for (WanSpec& wan : spec.wans) wan.bytes_per_s *= factor;
   return Cluster(std::move(spec));

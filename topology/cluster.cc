@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -22,25 +23,69 @@ std::optional<LinkId> optional_link(int number) {
   return LinkId{number};
 }
 
-// GPUs that share one NIC, and NICs that serve one GPU: one of the two is 1.
-struct NicSharing {
-  int gpus_per_nic = 1;
-  int nics_per_gpu = 1;
+// The NICs that the same GPUs use are one bundle, and one link. Bundles count in the order in which
+// the GPUs of a node meet them.
+struct NicBundles {
+  std::vector<int> of_gpu;
+  std::vector<std::vector<int>> nics;  // of each bundle
 
-  explicit NicSharing(const NodeGroupSpec& group)
-      : gpus_per_nic(std::max(1, group.gpus_per_node / group.nics_per_node)),
-        nics_per_gpu(std::max(1, group.nics_per_node / group.gpus_per_node)) {}
+  explicit NicBundles(const NodeGroupSpec& group) {
+    const int gpus_per_nic = std::max(1, group.gpus_per_node / group.nics_per_node);
+    const int nics_per_gpu = std::max(1, group.nics_per_node / group.gpus_per_node);
+    for (int gpu = 0; gpu < group.gpus_per_node; ++gpu) {
+      std::vector<int> used;
+      if (group.gpu_nics.empty()) {
+        for (int k = 0; k < nics_per_gpu; ++k)
+          used.push_back(gpu / gpus_per_nic * nics_per_gpu + k);
+      } else {
+        used = group.gpu_nics[at(gpu)].nics;
+      }
+      const auto found = std::find(nics.begin(), nics.end(), used);
+      of_gpu.push_back(static_cast<int>(found - nics.begin()));
+      if (found == nics.end()) nics.push_back(std::move(used));
+    }
+  }
 };
 
-std::string nic_name(int node, int rail, int nics) {
-  if (nics == 1) return fmt::format("node {} nic {}", node, rail);
-  return fmt::format("node {} nics {}-{}", node, rail * nics, (rail + 1) * nics - 1);
+std::string nic_name(int node, const std::vector<int>& nics) {
+  if (nics.size() == 1) return fmt::format("node {} nic {}", node, nics.front());
+  const bool is_run = nics.back() - nics.front() == static_cast<int>(nics.size()) - 1;
+  if (is_run) return fmt::format("node {} nics {}-{}", node, nics.front(), nics.back());
+  return fmt::format("node {} nics {}", node, fmt::join(nics, ","));
+}
+
+std::optional<double> path_rate(const NodeGroupSpec& group, int gpu) {
+  if (group.gpu_nics.empty() || group.gpu_nics[at(gpu)].path_bytes_per_s == 0)
+    return group.pcie_bytes_per_s;
+  return group.gpu_nics[at(gpu)].path_bytes_per_s;
 }
 
 // A trunk that carries all its NICs can give and adds no time changes nothing, so it gets no link.
 bool matters(const FabricSpec& fabric) {
   return fabric.oversubscription > 1 || fabric.latency_s > 0;
 }
+
+// Counts a site's nodes into the groups that hang on one leaf (or on one leaf per rail).
+class LeafFilling {
+ public:
+  // Whether the next node opens a group.
+  bool next(const FabricSpec& fabric) {
+    if (!fabric.has_leaves()) return false;
+    if (left_ == 0) {
+      left_ = fabric.leaf_nodes.empty() ? fabric.nodes_per_leaf : fabric.leaf_nodes[block_];
+      ++block_;
+      opened_ = true;
+    }
+    --left_;
+    return std::exchange(opened_, false);
+  }
+  std::vector<int> leaf_of_rail;
+
+ private:
+  std::size_t block_ = 0;
+  int left_ = 0;
+  bool opened_ = false;
+};
 
 }  // namespace
 
@@ -56,26 +101,20 @@ Cluster::Cluster(ClusterSpec spec) : spec_(std::move(spec)) {
 }
 
 void Cluster::place_ranks() {
-  // Of each site: nodes seen so far, and the leaf of each rail in the block of nodes being filled.
-  struct Filling {
-    int nodes = 0;
-    std::vector<int> leaf_of_rail;
-  };
-  std::vector<Filling> filling(spec_.sites.size());
+  std::vector<LeafFilling> filling(spec_.sites.size());
   int leaves = 0;
 
   for (std::size_t g = 0; g < spec_.groups.size(); ++g) {
     const NodeGroupSpec& group = spec_.groups[g];
     const FabricSpec& fabric = spec_.fabrics[at(group.site)];
-    const NicSharing sharing(group);
-    Filling& site = filling[at(group.site)];
-    for (int n = 0; n < group.nodes; ++n, ++nodes_, ++site.nodes) {
-      const bool opens_block = fabric.nodes_per_leaf > 0 && site.nodes % fabric.nodes_per_leaf == 0;
-      if (opens_block) site.leaf_of_rail.clear();
+    const NicBundles bundles(group);
+    LeafFilling& site = filling[at(group.site)];
+    for (int n = 0; n < group.nodes; ++n, ++nodes_) {
+      if (site.next(fabric)) site.leaf_of_rail.clear();
       for (int gpu = 0; gpu < group.gpus_per_node; ++gpu) {
-        const int rail = gpu / sharing.gpus_per_nic;
+        const int rail = bundles.of_gpu[at(gpu)];
         int leaf = kNoLeaf;
-        if (fabric.nodes_per_leaf > 0) {
+        if (fabric.has_leaves()) {
           const std::size_t slot = fabric.rail_optimized ? at(rail) : 0;
           // A new rail opens the next leaf: the rails of a node count up from 0.
           if (slot == site.leaf_of_rail.size()) site.leaf_of_rail.push_back(leaves++);
@@ -112,12 +151,17 @@ void Cluster::place_domains() {
 
 // Latency stands on the way out only, so that a path has it once.
 void Cluster::add_ports() {
+  std::vector<NicBundles> bundles_of_group;
+  for (const NodeGroupSpec& group : spec_.groups) bundles_of_group.emplace_back(group);
   int gpu = 0;
+  std::vector<std::pair<int, int>> bundle_links;  // of the node: out and in
   for (std::size_t r = 0; r < node_of_.size(); ++r, ++gpu) {
     const NodeGroupSpec& group = spec_.groups[at(group_of_[r])];
     const int node = node_of_[r].value;
-    const bool first_of_node = r == 0 || node_of_[r - 1] != node_of_[r];
-    if (first_of_node) gpu = 0;
+    if (r == 0 || node_of_[r - 1] != node_of_[r]) {
+      gpu = 0;
+      bundle_links.clear();
+    }
 
     const bool has_nvlink = domain_ranks_[domain_of_[r].index()].size() > 1;
     int nvlink_out = kNoLink, nvlink_in = kNoLink, pcie_out = kNoLink, pcie_in = kNoLink;
@@ -128,8 +172,8 @@ void Cluster::add_ports() {
       nvlink_in =
           add_link(fmt::format("node {} gpu {} nvlink in", node, gpu), LinkKind::nvlink, rate, 0);
     }
-    if (group.pcie_bytes_per_s) {
-      const double rate = *group.pcie_bytes_per_s;
+    if (const auto path = path_rate(group, gpu)) {
+      const double rate = *path;
       pcie_out =
           add_link(fmt::format("node {} gpu {} pcie out", node, gpu), LinkKind::pcie, rate, 0);
       pcie_in = add_link(fmt::format("node {} gpu {} pcie in", node, gpu), LinkKind::pcie, rate, 0);
@@ -139,16 +183,16 @@ void Cluster::add_ports() {
     pcie_out_.push_back(pcie_out);
     pcie_in_.push_back(pcie_in);
 
-    if (!first_of_node && rail_of_[r - 1] == rail_of_[r]) {  // shares the NIC of the GPU before it
-      nic_out_.push_back(nic_out_.back());
-      nic_in_.push_back(nic_in_.back());
-      continue;
+    const std::size_t rail = at(rail_of_[r]);
+    if (rail == bundle_links.size()) {
+      const std::vector<int>& nics = bundles_of_group[at(group_of_[r])].nics[rail];
+      const double rate = group.nic_bytes_per_s * static_cast<double>(nics.size());
+      const std::string name = nic_name(node, nics);
+      const int out = add_link(name + " out", LinkKind::nic, rate, group.nic_latency_s);
+      bundle_links.emplace_back(out, add_link(name + " in", LinkKind::nic, rate, 0));
     }
-    const NicSharing sharing(group);
-    const double rate = group.nic_bytes_per_s * sharing.nics_per_gpu;
-    const std::string name = nic_name(node, rail_of_[r], sharing.nics_per_gpu);
-    nic_out_.push_back(add_link(name + " out", LinkKind::nic, rate, group.nic_latency_s));
-    nic_in_.push_back(add_link(name + " in", LinkKind::nic, rate, 0));
+    nic_out_.push_back(bundle_links[rail].first);
+    nic_in_.push_back(bundle_links[rail].second);
   }
 }
 
@@ -157,11 +201,13 @@ void Cluster::add_trunks() {
     int site = 0;
     double bytes_per_s = 0;
   };
+  std::vector<bool> has_fed(links_.size(), false);
   std::vector<Leaf> leaves;  // leaves are numbered in the order ranks meet them
   std::vector<double> site_bytes_per_s(spec_.sites.size());
   for (std::size_t r = 0; r < node_of_.size(); ++r) {
     if (leaf_of_[r] == static_cast<int>(leaves.size())) leaves.push_back({site_of_[r].value, 0});
-    if (r > 0 && nic_out_[r - 1] == nic_out_[r]) continue;  // each NIC feeds once
+    if (has_fed[at(nic_out_[r])]) continue;  // each NIC feeds once
+    has_fed[at(nic_out_[r])] = true;
     const double rate = links_[at(nic_out_[r])].bandwidth_bytes_per_s;
     site_bytes_per_s[site_of_[r].index()] += rate;
     if (leaf_of_[r] != kNoLeaf) leaves[at(leaf_of_[r])].bytes_per_s += rate;
@@ -170,26 +216,33 @@ void Cluster::add_trunks() {
   leaf_up_.assign(leaves.size(), kNoLink);
   leaf_down_.assign(leaves.size(), kNoLink);
   cables_.assign(leaves.size(), kNoLink);
+  std::vector<std::size_t> leaves_of_site(spec_.sites.size());
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const FabricSpec& fabric = spec_.fabrics[at(leaves[i].site)];
-    add_cables(static_cast<int>(i), fabric, leaves[i].bytes_per_s);
-    if (!matters(fabric)) continue;
-    const double rate = leaves[i].bytes_per_s / fabric.oversubscription;
+    const std::size_t number = leaves_of_site[at(leaves[i].site)]++;
+    double rate = leaves[i].bytes_per_s / fabric.oversubscription;
+    bool binds = matters(fabric);
+    if (!fabric.trunk_bytes_per_s.empty()) {
+      rate = fabric.trunk_bytes_per_s[number];
+      binds |= rate < leaves[i].bytes_per_s;
+    }
+    add_cables(static_cast<int>(i), fabric, rate);
+    if (!binds) continue;
     leaf_up_[i] = add_link(fmt::format("leaf {} up", i), LinkKind::fabric, rate, fabric.latency_s);
     leaf_down_[i] = add_link(fmt::format("leaf {} down", i), LinkKind::fabric, rate, 0);
   }
   core_.assign(spec_.sites.size(), kNoLink);
   for (std::size_t site = 0; site < spec_.sites.size(); ++site) {
     const FabricSpec& fabric = spec_.fabrics[site];
-    if (fabric.nodes_per_leaf > 0 || !matters(fabric)) continue;
+    if (fabric.has_leaves() || !matters(fabric)) continue;
     core_[site] = add_link(fmt::format("core {}", spec_.sites[site]), LinkKind::fabric,
                            site_bytes_per_s[site] / fabric.oversubscription, fabric.latency_s);
   }
 }
 
 // Latency stays with the trunk where there is one, so that a path has it once.
-void Cluster::add_cables(int leaf, const FabricSpec& fabric, double nic_bytes_per_s) {
-  const double rate = nic_bytes_per_s / fabric.oversubscription / fabric.spines;
+void Cluster::add_cables(int leaf, const FabricSpec& fabric, double trunk_bytes_per_s) {
+  const double rate = trunk_bytes_per_s / fabric.spines;
   for (int spine = 0; spine < fabric.spines; ++spine) {
     const int up =
         add_link(fmt::format("leaf {} to spine {}", leaf, spine), LinkKind::fabric, rate, 0);

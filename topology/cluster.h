@@ -16,17 +16,32 @@ struct FabricSpec {
   // `rail_optimized`, on one leaf per rail) whose trunk to the spine carries the sum of its NICs
   // divided by `oversubscription`.
   int nodes_per_leaf = 0;
+  // The nodes of each such group written out (uneven leaves); empty: as above. Sums to the site's.
+  std::vector<int> leaf_nodes;
   bool rail_optimized = false;
   // >= 1. A flat fabric with more than 1 is one core that carries the sum of all NICs divided by
   // it.
   double oversubscription = 1;
+  // What each leaf's trunk carries, written out (uneven uplinks): leaf by leaf, the rails of a
+  // group of nodes in turn; empty: as above.
+  std::vector<double> trunk_bytes_per_s;
   // Spine switches that each leaf has a cable of its own to, with an equal share of the trunk; a
   // transfer takes one of them, chosen by a hash (ECMP), and may collide with others there.
   // 0: every transfer is spread over the whole trunk.
   int spines = 0;
   double latency_s = 0;  // per transfer that crosses a trunk or core
 
+  bool has_leaves() const { return nodes_per_leaf > 0 || !leaf_nodes.empty(); }
   friend bool operator==(const FabricSpec&, const FabricSpec&) = default;
+};
+
+// The NICs of its node that a GPU uses, and how far away they are.
+struct GpuNics {
+  std::vector<int> nics;        // GPUs of a node share all of these or none
+  std::string distance;         // what the machine calls it ("PIX", "SYS"); empty: not said
+  double path_bytes_per_s = 0;  // between the GPU and them; 0: pcie_bytes_per_s of the group
+
+  friend bool operator==(const GpuNics&, const GpuNics&) = default;
 };
 
 // Equal nodes, side by side. Numbers are per GPU and direction unless they say otherwise.
@@ -44,6 +59,8 @@ struct NodeGroupSpec {
   // NICs of a node, spread evenly over its GPUs: more NICs than GPUs are bundled per GPU, fewer are
   // shared by neighbouring GPUs. One must divide the other.
   int nics_per_node = 0;
+  // Which NICs each GPU of a node uses; empty: spread evenly, as above.
+  std::vector<GpuNics> gpu_nics;
   double nic_bytes_per_s = 0;  // one NIC
   double nic_latency_s = 0;
   // GPU <-> NIC path where it limits (PCIe, C2C); nothing: never binds.
@@ -155,7 +172,7 @@ class Cluster {
   void place_domains();
   void add_ports();
   void add_trunks();
-  void add_cables(int leaf, const FabricSpec& fabric, double nic_bytes_per_s);
+  void add_cables(int leaf, const FabricSpec& fabric, double trunk_bytes_per_s);
   void add_wans();
   int add_link(std::string name, LinkKind kind, double bytes_per_s, double latency_s);
 

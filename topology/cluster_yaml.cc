@@ -29,13 +29,14 @@ struct Parts {
   explicit Parts(const YamlNode& cluster);
 };
 
-constexpr std::string_view kGroupOnlyKeys[] = {"catalog", "name", "nodes", "domain_sizes"};
+constexpr std::string_view kGroupOnlyKeys[] = {"catalog",      "name",     "nodes",
+                                               "domain_sizes", "gpu_nics", "distances"};
 
 Parts::Parts(const YamlNode& cluster) {
   cluster.allow_only({"catalog", "name", "nodes", "gpus_per_node", "nvlink_domain_gpus",
                       "domain_sizes", "nvlink_bandwidth", "nvlink_latency", "nics_per_node",
-                      "nic_bandwidth", "nic_latency", "pcie_bandwidth", "gpu_memory", "fabric",
-                      "groups", "sites", "wan"});
+                      "gpu_nics", "distances", "nic_bandwidth", "nic_latency", "pcie_bandwidth",
+                      "gpu_memory", "fabric", "groups", "sites", "wan"});
   const auto list = cluster.find("groups");
   if (!list) {
     for (const std::string_view key : {"sites", "wan"}) {
@@ -57,7 +58,8 @@ Parts::Parts(const YamlNode& cluster) {
   for (const YamlNode& group : groups) {
     group.allow_only({"catalog", "name", "nodes", "gpus_per_node", "nvlink_domain_gpus",
                       "domain_sizes", "nvlink_bandwidth", "nvlink_latency", "nics_per_node",
-                      "nic_bandwidth", "nic_latency", "pcie_bandwidth", "gpu_memory", "site"});
+                      "gpu_nics", "distances", "nic_bandwidth", "nic_latency", "pcie_bandwidth",
+                      "gpu_memory", "site"});
   }
   if (const auto node = cluster.find("sites")) {
     sites = node->items();
@@ -136,6 +138,7 @@ NodeGroupSpec read_group(const YamlNode& node) {
     if (group.domain_sizes.empty())
       sizes->fail("list at least one size, or use nvlink_domain_gpus");
   }
+  detail::read_gpu_nics(node, group);
   if (catalog) {
     check_override(node, before, group);
   } else {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -67,6 +68,51 @@ bool has_nvlink(const NodeGroupSpec& group) {
                      [](int size) { return size > 1; });
 }
 
+// GPUs share all their NICs or none, so that what they share is one link.
+Fault find_gpu_nics_fault(const NodeGroupSpec& group, const Place& place) {
+  if (group.gpu_nics.empty()) return {};
+  const auto fault = [&](std::string message) {
+    return place.fault("gpu_nics", std::move(message));
+  };
+  if (group.gpu_nics.size() != static_cast<std::size_t>(group.gpus_per_node)) {
+    return fault(fmt::format("there must be one item for each of the {} GPUs of a node, got {}",
+                             group.gpus_per_node, group.gpu_nics.size()));
+  }
+  std::vector<std::size_t> first_user(static_cast<std::size_t>(group.nics_per_node),
+                                      group.gpu_nics.size());
+  for (std::size_t g = 0; g < group.gpu_nics.size(); ++g) {
+    const GpuNics& gpu = group.gpu_nics[g];
+    if (gpu.nics.empty()) return fault(fmt::format("GPU {} uses no NIC; name at least one", g));
+    if (!std::is_sorted(gpu.nics.begin(), gpu.nics.end(), std::less_equal<>()))
+      return fault(fmt::format("the NICs of GPU {} must be in rising order, each once", g));
+    for (const int nic : gpu.nics) {
+      if (nic < 0 || nic >= group.nics_per_node) {
+        return fault(fmt::format("GPU {} uses NIC {}, but a node has NICs 0 to {}", g, nic,
+                                 group.nics_per_node - 1));
+      }
+      std::size_t& user = first_user[static_cast<std::size_t>(nic)];
+      if (user == group.gpu_nics.size()) user = g;
+      if (group.gpu_nics[user].nics == gpu.nics) continue;
+      return fault(
+          fmt::format("GPUs {} and {} share NIC {} but not all NICs; GPUs share all of "
+                      "theirs or none",
+                      user, g, nic));
+    }
+    if (gpu.path_bytes_per_s != 0) {
+      if (Fault f = place.rate("distances", gpu.path_bytes_per_s)) return f;
+    }
+    const bool has_path = gpu.path_bytes_per_s > 0 || group.pcie_bytes_per_s;
+    const bool first_has = group.gpu_nics[0].path_bytes_per_s > 0 || group.pcie_bytes_per_s;
+    if (has_path != first_has) {
+      return fault(
+          fmt::format("GPU {} has a rate to its NICs and GPU {} has none; give every "
+                      "distance a rate, or pcie_bandwidth for the rest",
+                      has_path ? g : 0, has_path ? 0 : g));
+    }
+  }
+  return {};
+}
+
 Fault find_group_fault(const NodeGroupSpec& group, const Place& place, std::size_t sites) {
   if (Fault f = place.count("nodes", group.nodes, kMostGpus)) return f;
   if (Fault f = place.count("gpus_per_node", group.gpus_per_node, kMostGpusPerNode)) return f;
@@ -76,11 +122,12 @@ Fault find_group_fault(const NodeGroupSpec& group, const Place& place, std::size
   }
   if (Fault f = place.latency("nvlink_latency", group.nvlink_latency_s)) return f;
   if (Fault f = place.count("nics_per_node", group.nics_per_node, kMostNicsPerNode)) return f;
-  if (!divides(group.nics_per_node, group.gpus_per_node) &&
+  if (Fault f = find_gpu_nics_fault(group, place)) return f;
+  if (group.gpu_nics.empty() && !divides(group.nics_per_node, group.gpus_per_node) &&
       !divides(group.gpus_per_node, group.nics_per_node)) {
     return place.fault("nics_per_node",
                        fmt::format("{} NICs can't be spread evenly over {} GPUs; "
-                                   "use a multiple or a divisor of {}",
+                                   "use a multiple or a divisor of {}, or write gpu_nics",
                                    group.nics_per_node, group.gpus_per_node, group.gpus_per_node));
   }
   if (Fault f = place.rate("nic_bandwidth", group.nic_bytes_per_s)) return f;
@@ -122,7 +169,9 @@ Fault find_fabric_fault(const FabricSpec& fabric, const Place& place) {
     return place.fault("nodes_per_leaf", fmt::format("must be from 0 (flat) to {}, got {}",
                                                      kMostGpus, fabric.nodes_per_leaf));
   }
-  if (fabric.rail_optimized && fabric.nodes_per_leaf == 0) {
+  if (!fabric.leaf_nodes.empty() && fabric.nodes_per_leaf > 0)
+    return place.fault("leaf_nodes", "stands beside nodes_per_leaf; use one of the two");
+  if (fabric.rail_optimized && !fabric.has_leaves()) {
     return place.fault("rail_optimized", "a flat fabric has no rails; give nodes_per_leaf too");
   }
   if (!(fabric.oversubscription >= 1 && fabric.oversubscription <= kMostOversubscription)) {
@@ -134,10 +183,64 @@ Fault find_fabric_fault(const FabricSpec& fabric, const Place& place) {
     return place.fault("spines", fmt::format("must be from 0 (the trunk is one link) to {}, got {}",
                                              kMostSpines, fabric.spines));
   }
-  if (fabric.spines > 0 && fabric.nodes_per_leaf == 0) {
+  if (fabric.spines > 0 && !fabric.has_leaves()) {
     return place.fault("spines", "a flat fabric has no leaves; give nodes_per_leaf too");
   }
   return place.latency("latency", fabric.latency_s);
+}
+
+int rails_of(const NodeGroupSpec& group) {
+  if (group.gpu_nics.empty()) return std::min(group.nics_per_node, group.gpus_per_node);
+  std::set<std::vector<int>> bundles;
+  for (const GpuNics& gpu : group.gpu_nics) bundles.insert(gpu.nics);
+  return static_cast<int>(bundles.size());
+}
+
+// The lists of a fabric are as long as it has leaves.
+Fault find_leaf_fault(const ClusterSpec& spec, std::size_t s) {
+  const FabricSpec& fabric = spec.fabrics[s];
+  const Place place{Part::fabric, s};
+  std::vector<int> rails;  // of each node of the site
+  for (const NodeGroupSpec& group : spec.groups) {
+    if (static_cast<std::size_t>(group.site) != s) continue;
+    rails.insert(rails.end(), static_cast<std::size_t>(group.nodes),
+                 fabric.rail_optimized ? rails_of(group) : 1);
+  }
+  std::int64_t sum = 0;
+  for (const int size : fabric.leaf_nodes) {
+    if (size < 1)
+      return place.fault("leaf_nodes", fmt::format("{} is no count of nodes; use 1 or more", size));
+    sum += size;
+  }
+  if (!fabric.leaf_nodes.empty() && sum != static_cast<std::int64_t>(rails.size())) {
+    return place.fault("leaf_nodes",
+                       fmt::format("the leaves have {} nodes, the site has {}", sum, rails.size()));
+  }
+  if (fabric.trunk_bytes_per_s.empty()) return {};
+  if (!fabric.has_leaves()) {
+    return place.fault("trunk_bandwidths",
+                       "a flat fabric has no leaves; give nodes_per_leaf or leaf_nodes too");
+  }
+  if (fabric.oversubscription > 1) {
+    return place.fault("trunk_bandwidths", "stands beside oversubscription; use one of the two");
+  }
+  std::size_t leaves = 0, block = 0;
+  for (std::size_t node = 0; node < rails.size(); ++block) {
+    const auto size = static_cast<std::size_t>(
+        fabric.leaf_nodes.empty() ? fabric.nodes_per_leaf : fabric.leaf_nodes[block]);
+    const std::size_t end = std::min(node + size, rails.size());
+    int most = 0;
+    for (; node < end; ++node) most = std::max(most, rails[node]);
+    leaves += static_cast<std::size_t>(most);
+  }
+  if (fabric.trunk_bytes_per_s.size() != leaves) {
+    return place.fault("trunk_bandwidths", fmt::format("there are {} leaves, got {} rates", leaves,
+                                                       fabric.trunk_bytes_per_s.size()));
+  }
+  for (const double rate : fabric.trunk_bytes_per_s) {
+    if (Fault f = place.rate("trunk_bandwidths", rate)) return f;
+  }
+  return {};
 }
 
 // The numbers of a small file may ask for very many links.
@@ -152,7 +255,9 @@ Fault find_cable_fault(const ClusterSpec& spec) {
   for (std::size_t s = 0; s < spec.fabrics.size(); ++s) {
     const FabricSpec& fabric = spec.fabrics[s];
     if (fabric.spines == 0) continue;
-    const std::int64_t blocks = (nodes[s] + fabric.nodes_per_leaf - 1) / fabric.nodes_per_leaf;
+    const std::int64_t blocks = fabric.leaf_nodes.empty()
+                                    ? (nodes[s] + fabric.nodes_per_leaf - 1) / fabric.nodes_per_leaf
+                                    : static_cast<std::int64_t>(fabric.leaf_nodes.size());
     const std::int64_t leaves = blocks * rails[s];
     if (leaves * fabric.spines <= kMostCables) continue;
     return Place{Part::fabric, s}.fault(
@@ -220,6 +325,7 @@ std::optional<ClusterFault> find_fault(const ClusterSpec& spec) {
   }
   for (std::size_t s = 0; s < spec.fabrics.size(); ++s) {
     if (Fault f = find_fabric_fault(spec.fabrics[s], {Part::fabric, s})) return f;
+    if (Fault f = find_leaf_fault(spec, s)) return f;
   }
   if (Fault f = find_cable_fault(spec)) return f;
   return find_wan_fault(spec);

@@ -18,6 +18,9 @@ struct GroupKey {
 // `domain_sizes`: those belong to one cluster, not to a kind of machine.
 std::span<const GroupKey> group_keys();
 
+// `gpu_nics` and `distances`, which belong to one cluster too.
+void read_gpu_nics(const YamlNode& node, NodeGroupSpec& group);
+
 FabricSpec read_fabric(const YamlNode& node);
 
 }  // namespace refit::detail
