@@ -47,8 +47,9 @@ FileKind kind_of_xml(std::string_view text) {
 
 // What a line gives away, or unknown.
 FileKind kind_of_line(std::string_view raw) {
-  const std::string_view line = trimmed(raw);
-  if (has(line, "GPU0") && (has(line, "GPU1") || has(line, "CPU Affinity") || has(line, " X ")))
+  std::string_view line = trimmed(raw);
+  if (starts(line, "\x1b[")) line.remove_prefix(std::min(line.find('m'), line.size() - 1) + 1);
+  if (starts(line, "GPU0") && (has(line, "GPU1") || has(line, "Affinity") || has(line, " X ")))
     return FileKind::smi_matrix;
   if (starts(line, "vendid=") || starts(line, "switchguid=") || starts(line, "caguid="))
     return FileKind::ibnetdiscover;

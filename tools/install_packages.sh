@@ -5,7 +5,7 @@ set -euo pipefail
 packages=(
   cmake g++ ninja-build pkg-config python3
   catch2 coinor-libclp-dev graphviz iproute2 libcli11-dev libcsv-dev libeigen3-dev libfmt-dev libgraphviz-dev
-  libsimgrid-dev libxxhash-dev libyaml-cpp-dev libzstd-dev nlohmann-json3-dev valgrind
+  libpugixml-dev libsimgrid-dev libxxhash-dev libyaml-cpp-dev libzstd-dev nlohmann-json3-dev valgrind
 )
 
 if ! command -v dpkg-query > /dev/null; then

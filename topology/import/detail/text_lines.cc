@@ -1,0 +1,38 @@
+#include "topology/import/detail/text_lines.h"
+
+#include <algorithm>
+
+namespace refit::detail {
+
+std::vector<std::string> clean_lines(std::string_view text) {
+  std::vector<std::string> lines(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') {
+      lines.emplace_back();
+    } else if (c == '\x1b' && i + 1 < text.size() && text[i + 1] == '[') {
+      // ESC [ parameters letter
+      i += 2;
+      while (i < text.size() && text[i] != '\n' && !(text[i] >= '@' && text[i] <= '~')) ++i;
+      if (i < text.size() && text[i] == '\n') --i;
+    } else if (c == '\t') {
+      lines.back() += ' ';
+    } else if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) {
+      lines.back() += c;
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string_view> split_words(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = line.find_first_not_of(' '); at != std::string_view::npos;
+       at = line.find_first_not_of(' ', at)) {
+    const std::size_t end = std::min(line.find(' ', at), line.size());
+    words.push_back(line.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+}  // namespace refit::detail
