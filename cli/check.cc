@@ -28,6 +28,7 @@ namespace {
 
 struct CheckOptions {
   std::string file;
+  ClusterFileOptions machines;
   std::optional<std::string> strategies;
   std::vector<std::string> runtimes;
 };
@@ -119,7 +120,7 @@ int say_layout_findings(const LayoutError& error) {
 int check(const CheckOptions& options) {
   std::optional<Question> loaded;
   try {
-    loaded = load_question(options.file);
+    loaded = load_question(options.file, options.machines);
   } catch (const LayoutError& error) {
     return say_layout_findings(error);
   }
@@ -152,6 +153,7 @@ void add_check(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("check", "Plan a scenario and prove the plans correct");
   auto options = std::make_shared<CheckOptions>();
   verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
+  add_cluster_files(*verb, options->machines);
   verb->add_option("--strategy", options->strategies,
                    std::string("Comma separated: ") + kStrategyNames + "; default: all but auto");
   verb->add_option("--runtime", options->runtimes,

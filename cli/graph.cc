@@ -19,6 +19,7 @@ namespace {
 
 struct GraphOptions {
   std::string file;
+  ClusterFileOptions machines;
   std::optional<std::string> strategy;
   std::optional<std::string> level;
   std::string output = "-";
@@ -48,7 +49,7 @@ void require_suffix(const std::string& output) {
 
 int graph(const GraphOptions& options) {
   require_suffix(options.output);
-  const Question question = load_question(options.file);
+  const Question question = load_question(options.file, options.machines);
   const Scenario& scenario = question.scenario;
   const Schedule schedule = planned(question, options);
   Progress progress("drawing " + scenario.name);
@@ -69,6 +70,7 @@ void add_graph(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("graph", "Draw who sends what to whom, as DOT or SVG");
   auto options = std::make_shared<GraphOptions>();
   verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
+  add_cluster_files(*verb, options->machines);
   verb->add_option(
       "--strategy", options->strategy,
       std::string(kStrategyNames) + ";\ndefault: policy if there is one, else reshard");

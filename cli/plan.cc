@@ -22,10 +22,18 @@ namespace {
 
 struct PlanVerbOptions {
   std::string file;
+  ClusterFileOptions machines;
   std::optional<std::string> strategy;
   std::vector<std::string> limits;
   std::optional<std::string> output;
 };
+
+// A plan is no question here.
+Scenario scenario_of(const PlanVerbOptions& options) {
+  require_machines(options.machines);
+  if (options.machines.files.empty()) return load_scenario(options.file);
+  return load_question(options.file, options.machines).scenario;
+}
 
 std::string phase_table(const Schedule& schedule) {
   struct Counts {
@@ -70,7 +78,7 @@ std::string summary(const Scenario& scenario, const Schedule& schedule) {
 }
 
 int run_plan(const PlanVerbOptions& options) {
-  Scenario scenario = load_scenario(options.file);
+  Scenario scenario = scenario_of(options);
   scenario.plan.limits = parse_limits(options.limits, scenario.plan.limits);
   const ChosenPolicy chosen = chosen_policy(scenario, options.strategy);
   say_reason(chosen.policy.name, chosen.reason);
@@ -93,6 +101,7 @@ void add_plan(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("plan", "Plan a scenario, prove the plan, and save it");
   auto options = std::make_shared<PlanVerbOptions>();
   verb->add_option("SCENARIO", options->file, "Scenario YAML")->required();
+  add_cluster_files(*verb, options->machines);
   verb->add_option(
       "--strategy", options->strategy,
       std::string(kStrategyNames) + ";\ndefault: policy if there is one, else reshard");

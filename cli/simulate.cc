@@ -35,6 +35,7 @@ namespace {
 
 struct SimulateOptions {
   std::string file;
+  ClusterFileOptions machines;
   std::optional<std::string> strategies;
   std::vector<std::string> limits;
   bool json = false;
@@ -274,7 +275,7 @@ SimulationReport simulate_all(const Question& question, const SimulateOptions& o
 }
 
 int simulate(const SimulateOptions& options) {
-  Question question = load_question(options.file);
+  Question question = load_question(options.file, options.machines);
   if (question.plan && (options.strategies || !options.limits.empty())) {
     throw Error(ErrorCode::bad_input, fmt::format("{}: is a {} plan; {} is for scenarios",
                                                   options.file, question.plan->strategy,
@@ -293,6 +294,7 @@ void add_simulate(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("simulate", "Predict how long a refit takes, per strategy");
   auto options = std::make_shared<SimulateOptions>();
   verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
+  add_cluster_files(*verb, options->machines);
   verb->add_option("--strategy", options->strategies,
                    std::string("Comma separated: ") + kStrategyNames + "; default: all but auto");
   verb->add_option("--limit", options->limits, kLimitHelp);

@@ -43,9 +43,24 @@ Policy policy_called(const Scenario& scenario, const std::string& name) {
 
 }  // namespace
 
-Question load_question(const std::string& path) {
-  const std::string text = read_file(path);
-  if (!looks_like_schedule(text)) return {parse_scenario(text, path), std::nullopt};
+Question load_question(const std::string& path, const ClusterFileOptions& machines) {
+  return parse_question(read_file(path), path, machines);
+}
+
+Question parse_question(const std::string& text, const std::string& path,
+                        const ClusterFileOptions& machines) {
+  require_machines(machines);
+  if (!looks_like_schedule(text)) {
+    if (machines.files.empty()) return {parse_scenario(text, path), std::nullopt};
+    return {parse_scenario(with_cluster(text, path, read_cluster_files(machines)), path),
+            std::nullopt};
+  }
+  if (!machines.files.empty()) {
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("{}: is a plan, made for its own machines; --nccl-topo is for scenarios",
+                    path));
+  }
   SavedSchedule saved = read_schedule(text, path);
   Question question{parse_scenario(saved.scenario_text, path + ": scenario"),
                     std::move(saved.schedule)};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "cli/cluster_files.h"
 #include "planner/plan.h"
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
@@ -18,7 +19,10 @@ struct Question {
   std::optional<Schedule> plan;
 };
 
-Question load_question(const std::string& path);
+// With files about machines, these instead of the scenario's cluster; a plan is made for its own.
+Question load_question(const std::string& path, const ClusterFileOptions& machines = {});
+Question parse_question(const std::string& text, const std::string& path,
+                        const ClusterFileOptions& machines = {});
 
 // The names that --strategy takes, for its help text.
 inline constexpr const char* kStrategyNames =

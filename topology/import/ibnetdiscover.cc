@@ -82,9 +82,10 @@ class Reader {
 
   IbFabric fabric() {
     if (switches_.empty()) {
-      fail(fmt::format("no switch is in it, only {} adapter{}: there is no fabric to read; run "
-                       "ibnetdiscover on a host whose port is up",
-                       adapters_, adapters_ == 1 ? "" : "s"));
+      fail(
+          fmt::format("no switch is in it, only {} adapter{}: there is no fabric to read; run "
+                      "ibnetdiscover on a host whose port is up",
+                      adapters_, adapters_ == 1 ? "" : "s"));
     }
     IbFabric fabric;
     fabric.switches = static_cast<int>(switches_.size());
@@ -117,8 +118,10 @@ class Reader {
       std::size_t place = 0;
       if (line.starts_with("Switch")) {
         any = in_switch = true;
-        if (const auto id = quoted(line, place)) switches_.push_back({std::string(*id), {}});
-        else in_switch = false;
+        if (const auto id = quoted(line, place))
+          switches_.push_back({std::string(*id), {}});
+        else
+          in_switch = false;
       } else if (line.starts_with("Ca") || line.starts_with("Rt")) {
         any = true;
         in_switch = false;
@@ -153,8 +156,10 @@ class Reader {
       for (const Port& port : one.ports) {
         if (!port.peer.starts_with("H-")) continue;
         seen_adapters_.insert(port.peer);
-        if (is_aggregation(port.peer_name)) aggregation_.insert(port.peer);
-        else with_hosts.insert(one.id);
+        if (is_aggregation(port.peer_name))
+          aggregation_.insert(port.peer);
+        else
+          with_hosts.insert(one.id);
       }
     }
     std::set<std::string> above;
@@ -181,16 +186,18 @@ class Reader {
     fabric.leaves = static_cast<int>(leaves_.size());
     fabric.spines = static_cast<int>(above.size());
     if (leaves_.empty()) return;
-    const auto [least, most] = std::minmax_element(
-        leaves_.begin(), leaves_.end(),
-        [](const Leaf& a, const Leaf& b) { return a.uplinks < b.uplinks; });
+    const auto [least, most] =
+        std::minmax_element(leaves_.begin(), leaves_.end(),
+                            [](const Leaf& a, const Leaf& b) { return a.uplinks < b.uplinks; });
     fabric.fewest_uplinks = least->uplinks;
     fabric.most_uplinks = most->uplinks;
     says_trunks_ = !unknown_rate && fabric.fewest_uplinks > 0;
-    if (unknown_rate) fabric.shape.notes.push_back("rates of cables are not said, so trunks are not known");
+    if (unknown_rate)
+      fabric.shape.notes.push_back("rates of cables are not said, so trunks are not known");
     host_rates.erase(0);
     if (host_rates.size() > 1)
-      fabric.shape.notes.push_back("adapters of hosts have several rates; the most common one was taken");
+      fabric.shape.notes.push_back(
+          "adapters of hosts have several rates; the most common one was taken");
     int best = 0;
     for (const auto& [rate, count] : host_rates) {
       if (count <= best) continue;
@@ -245,7 +252,8 @@ class Reader {
       const auto named = static_cast<int>(leaf.hosts.size());
       fewest = most = named;
       if (leaf.adapters % named != 0)
-        shape.notes.push_back("some adapters of a leaf have no host's name; hosts were counted by name");
+        shape.notes.push_back(
+            "some adapters of a leaf have no host's name; hosts were counted by name");
     }
     block.nodes = fewest;
     if (most > fewest)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -19,8 +20,8 @@ using detail::XmlNode;
 
 // One direction of one link. NVLink: the GPU's data sheet (2020: 25 GB/s, 2024: 50 GB/s). xGMI:
 // AMD's data sheets of MI250X (100 GB/s both directions) and MI300X (128 GB/s).
-constexpr std::pair<int, double> kNvlinkOfSm[] = {{70, 25e9}, {80, 25e9}, {90, 25e9},
-                                                  {100, 50e9}, {103, 50e9}};
+constexpr std::pair<int, double> kNvlinkOfSm[] = {
+    {70, 25e9}, {80, 25e9}, {90, 25e9}, {100, 50e9}, {103, 50e9}};
 constexpr std::pair<std::string_view, double> kXgmiOfGcn[] = {
     {"910", 50e9}, {"gfx90a", 50e9}, {"gfx942", 64e9}};
 
@@ -47,7 +48,7 @@ struct Host {
   std::string hash;
   std::vector<Gpu> gpus;
   std::vector<Nic> nics;
-  std::vector<Nic> silent_nics;  // of the PCI tree, without <net>
+  std::vector<Nic> silent_nics;        // of the PCI tree, without <net>
   std::map<std::string, int> unknown;  // devices without a class, by the bus id above them
 };
 
@@ -75,16 +76,19 @@ class Reader {
     }
     NcclTopology topology;
     const bool has_gpu = any([](const Host& h) {
-      return std::any_of(h.gpus.begin(), h.gpus.end(), [](const Gpu& g) { return g.gpu.has_value(); });
+      return std::any_of(h.gpus.begin(), h.gpus.end(),
+                         [](const Gpu& g) { return g.gpu.has_value(); });
     });
     const bool has_net = any([](const Host& h) { return !h.nics.empty(); });
     topology.is_hint = !has_gpu && !has_net;
     for (Host& host : hosts_) {
-      if (!has_net) host.nics = std::move(host.silent_nics);
+      if (!has_net)
+        host.nics = std::move(host.silent_nics);
       else if (!host.silent_nics.empty())
-        note(fmt::format("{} network devices of the PCI tree have no <net>: NCCL does not use them, "
-                         "and they are left out",
-                         host.silent_nics.size()));
+        note(
+            fmt::format("{} network devices of the PCI tree have no <net>: NCCL does not use them, "
+                        "and they are left out",
+                        host.silent_nics.size()));
       topology.hosts.push_back(shape_of(host));
     }
     topology.joined_hosts = hosts_.size() > 1 && all_switched_;
@@ -158,13 +162,16 @@ class Reader {
       if (net.name() != "net") continue;
       Nic found{above, {std::string(net.attribute("name")), 0, {}}, whole(net.attribute("dev"), 0)};
       if (above.name() != "pci") found.seen.unfit = "no PCI device";
-      if (above.attribute("class").starts_with("0x0280")) found.seen.unfit = "no Ethernet or InfiniBand";
+      if (above.attribute("class").starts_with("0x0280"))
+        found.seen.unfit = "no Ethernet or InfiniBand";
       const std::string_view speed = net.attribute("speed");  // Mbit/s
       if (const auto mbit = number(speed)) {
         found.seen.bytes_per_s = *mbit * 1e6 / 8;
       } else if (!speed.empty() && notes_.size() < kMostNotes) {
-        note(fmt::format("line {}: speed=\"{}\" is no number of Mbit/s, so the speed of this NIC is "
-                         "not known", net.line(), detail::shown_attribute(speed)));
+        note(
+            fmt::format("line {}: speed=\"{}\" is no number of Mbit/s, so the speed of this NIC is "
+                        "not known",
+                        net.line(), detail::shown_attribute(speed)));
       }
       host.nics.push_back(std::move(found));
       if (host.nics.size() > kMostDevices)
@@ -184,18 +191,23 @@ class Reader {
     const auto gigatransfers =
         rest.empty() || rest == " PCIe" ? number(speed.substr(0, unit)) : std::nullopt;
     if (!gigatransfers) {
-      note(fmt::format("link_speed=\"{}\" is no PCIe speed like \"16.0 GT/s PCIe\", so these PCIe "
-                       "rates are not known", detail::shown_attribute(speed)));
+      note(
+          fmt::format("link_speed=\"{}\" is no PCIe speed like \"16.0 GT/s PCIe\", so these PCIe "
+                      "rates are not known",
+                      detail::shown_attribute(speed)));
       return 0;
     }
     const double transfers = *gigatransfers * 1e9;
     if (transfers == kAsleepTransfersPerS) {
-      note("some PCIe links stand at 2.5 GT/s, as they do when asleep; their rates count as not known");
+      note(
+          "some PCIe links stand at 2.5 GT/s, as they do when asleep; their rates count as not "
+          "known");
       return 0;
     }
     // Up to 5 GT/s ten bits carry eight, above 130 carry 128.
     const double code = transfers <= 5e9 ? 0.8 : 128.0 / 130;
-    return transfers * static_cast<double>(lanes) * code / 8;
+    // To whole MB/s: more digits say nothing.
+    return std::round(transfers * static_cast<double>(lanes) * code / 8e6) * 1e6;
   }
 
   SeenPath path_between(const XmlNode& gpu, const XmlNode& nic) {
@@ -206,8 +218,10 @@ class Reader {
       if (meet == other.end()) continue;
       SeenPath path;
       const std::size_t b = static_cast<std::size_t>(meet - other.begin());
-      if (up[a].name() == "pci") path.distance = a <= 1 && b <= 1 ? Distance::pix : Distance::pxb;
-      else path.distance = up[a].name() == "cpu" ? Distance::phb : Distance::sys;
+      if (up[a].name() == "pci")
+        path.distance = a <= 1 && b <= 1 ? Distance::pix : Distance::pxb;
+      else
+        path.distance = up[a].name() == "cpu" ? Distance::phb : Distance::sys;
       for (std::size_t i = 0; i < a; ++i) {
         if (up[i].name() != "pci") continue;
         const double rate = link_rate(up[i]);
@@ -240,9 +254,10 @@ class Reader {
       const double pcie = nic.node.name() == "pci" ? link_rate(nic.node) : 0;
       double& rate = shape.nics.back().bytes_per_s;
       if (rate > 0 && pcie > 0 && pcie < rate) {
-        note(fmt::format("a NIC's own PCIe link ({:.1f} GB/s) is slower than its port ({:.1f} GB/s); "
-                         "it counts with the former",
-                         pcie / 1e9, rate / 1e9));
+        note(fmt::format(
+            "a NIC's own PCIe link ({:.1f} GB/s) is slower than its port ({:.1f} GB/s); "
+            "it counts with the former",
+            pcie / 1e9, rate / 1e9));
         rate = pcie;
       }
     }
@@ -276,8 +291,9 @@ class Reader {
         if (count <= 0 || count > 1024 || seen.nvlinks > 1024) continue;
         const std::string_view target = link.attribute("target");
         if (target == host.gpus[g].pci.attribute("busid")) {
-          note("NVLink of a GPU leads to itself (some virtual machines say so), so whom it reaches "
-               "is not known; it counts as none");
+          note(
+              "NVLink of a GPU leads to itself (some virtual machines say so), so whom it reaches "
+              "is not known; it counts as none");
           continue;
         }
         const auto found = gpu_at.find(target);
@@ -306,10 +322,11 @@ class Reader {
 
   void note_mesh(std::size_t gpus, bool uneven) {
     const bool partial = pairs_ < gpus * (gpus - 1);
-    note(fmt::format("GPUs are joined by direct links, {}{}; here each GPU has one port with the sum "
-                     "of its links, so a transfer between two GPUs alone is predicted too fast",
-                     partial ? "not every two of them" : "every two of them",
-                     uneven ? " and not by equally many" : ""));
+    note(fmt::format(
+        "GPUs are joined by direct links, {}{}; here each GPU has one port with the sum "
+        "of its links, so a transfer between two GPUs alone is predicted too fast",
+        partial ? "not every two of them" : "every two of them",
+        uneven ? " and not by equally many" : ""));
     pairs_ = 0;
   }
 
@@ -350,8 +367,8 @@ NcclTopology read_nccl_topology(const std::string& text, const std::string& name
                             nccl_graph_in_words(text, name)));
   if (xml.root().name() != "system") {
     throw Error(ErrorCode::bad_input,
-                fmt::format("{}: <{}> is no topology; expected <system> of NCCL_TOPO_DUMP_FILE", name,
-                            detail::shown_attribute(xml.root().name())));
+                fmt::format("{}: <{}> is no topology; expected <system> of NCCL_TOPO_DUMP_FILE",
+                            name, detail::shown_attribute(xml.root().name())));
   }
   NcclTopology topology = Reader(xml, name).read();
   if (topology.hosts.empty())

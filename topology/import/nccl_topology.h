@@ -11,8 +11,8 @@ namespace refit {
 // What an NCCL (or RCCL) topology file says: a dump of a job, or a vendor's hints.
 struct NcclTopology {
   std::vector<NodeShape> hosts;
-  bool is_hint = false;        // a PCI tree without what a job found out: no speeds of NICs, no NVLink
-  bool joined_hosts = false;   // NVLink switches join GPUs of several hosts
+  bool is_hint = false;  // a PCI tree without what a job found out: no speeds of NICs, no NVLink
+  bool joined_hosts = false;  // NVLink switches join GPUs of several hosts
   ImportNotes notes;
 };
 

@@ -70,15 +70,18 @@ class Chooser {
                         node_.nics[n].unfit));
       }
     }
-    if (!nearest) return unclear(node_.nics.empty() ? "no NIC is in the file" : "no NIC of the file can carry weights");
+    if (!nearest)
+      return unclear(node_.nics.empty() ? "no NIC is in the file"
+                                        : "no NIC of the file can carry weights");
     if (*nearest == Distance::sys && node_.gpus.size() > 1)
-      return unclear("every NIC is as far from every GPU (SYS), so which GPU uses which is not said");
+      return unclear(
+          "every NIC is as far from every GPU (SYS), so which GPU uses which is not said");
     level_ = is_near(*nearest) ? Distance::pxb : *nearest;
     if (!is_near(*nearest)) {
-      choice_.notes.push_back(
-          fmt::format("no PCIe switch joins a GPU and a NIC here (a virtual machine may hide them); "
-                      "NICs at {} are shared by all GPUs that are as near",
-                      to_string(*nearest)));
+      choice_.notes.push_back(fmt::format(
+          "no PCIe switch joins a GPU and a NIC here (a virtual machine may hide them); "
+          "NICs at {} are shared by all GPUs that are as near",
+          to_string(*nearest)));
     }
     return true;
   }
@@ -113,8 +116,8 @@ class Chooser {
     }
     if (!apart.empty()) {
       choice_.notes.push_back(fmt::format(
-          "NIC{} {} set apart, for storage or management: no GPU has {} nearest",
-          ranges_of(apart), apart.size() == 1 ? "is" : "are", apart.size() == 1 ? "it" : "them"));
+          "NIC{} {} set apart, for storage or management: no GPU has {} nearest", ranges_of(apart),
+          apart.size() == 1 ? "is" : "are", apart.size() == 1 ? "it" : "them"));
     }
   }
 
@@ -138,8 +141,8 @@ class Chooser {
       for (std::size_t g = 0; g < users_.size(); ++g) {
         for (const int nic : users_[g]) {
           if (!fewer[g].contains(nic))
-            choice_.notes.push_back(fmt::format(
-                "GPU{} is near NIC{} too, which is left to a GPU with fewer", g, nic));
+            choice_.notes.push_back(
+                fmt::format("GPU{} is near NIC{} too, which is left to a GPU with fewer", g, nic));
         }
       }
       users_ = std::move(fewer);
@@ -185,7 +188,8 @@ class Chooser {
       std::optional<std::pair<std::pair<Distance, int>, const std::set<int>*>> best;
       for (const auto& [nics, count] : users_of) {
         Distance distance = Distance::sys;
-        for (const int nic : nics) distance = std::min(distance, node_.paths[at(gpu)][at(nic)].distance);
+        for (const int nic : nics)
+          distance = std::min(distance, node_.paths[at(gpu)][at(nic)].distance);
         const std::pair key(distance, count);
         if (!best || key < best->first) best = {key, &nics};
       }
@@ -194,10 +198,10 @@ class Chooser {
       ++users_of[*best->second];
     }
     for (const auto& [distance, gpus] : far) {
-      choice_.notes.push_back(fmt::format(
-          "GPU{} {} no near NIC: {} NICs at {}, shared with GPUs that are near them",
-          ranges_of(gpus), gpus.size() == 1 ? "has" : "have", gpus.size() == 1 ? "it uses" : "they use",
-          to_string(distance)));
+      choice_.notes.push_back(
+          fmt::format("GPU{} {} no near NIC: {} NICs at {}, shared with GPUs that are near them",
+                      ranges_of(gpus), gpus.size() == 1 ? "has" : "have",
+                      gpus.size() == 1 ? "it uses" : "they use", to_string(distance)));
     }
   }
 

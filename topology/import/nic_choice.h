@@ -11,9 +11,9 @@ namespace refit {
 // Which NICs of a node carry weights, and which of them each GPU uses.
 //
 // A GPU uses the NICs that are nearest to it, if their bytes don't pass the CPU. GPUs with the same
-// NICs share them. A NIC that is near no GPU is for something else (storage, management). A GPU with
-// no near NIC uses the least used of the nearest ones. In a virtual machine that hides the switches
-// everything is equally far: then the nearest NICs are shared by all that are as near.
+// NICs share them. A NIC that is near no GPU is for something else (storage, management). A GPU
+// with no near NIC uses the least used of the nearest ones. In a virtual machine that hides the
+// switches everything is equally far: then the nearest NICs are shared by all that are as near.
 struct NicChoice {
   std::vector<std::vector<int>> nics_of_gpu;  // numbers of the tool; GPUs share all or none
   std::vector<SeenPath> path_of_gpu;          // to the farthest of them

@@ -19,15 +19,15 @@ std::string_view to_string(Distance distance);  // "PIX"
 bool is_near(Distance distance);                // the bytes don't pass the CPU
 
 struct SeenGpu {
-  int nvlinks = 0;                  // sum over its NVLink or xGMI neighbours
-  double link_bytes_per_s = 0;      // one direction of one such link; 0: not known
+  int nvlinks = 0;              // sum over its NVLink or xGMI neighbours
+  double link_bytes_per_s = 0;  // one direction of one such link; 0: not known
   friend bool operator==(const SeenGpu&, const SeenGpu&) = default;
 };
 
 struct SeenNic {
-  std::string name;          // "mlx5_0"; may be personal
-  double bytes_per_s = 0;    // 0: not said
-  std::string unfit;         // why no weights go through it: "Wi-Fi"; empty: it may carry them
+  std::string name;        // "mlx5_0"; may be personal
+  double bytes_per_s = 0;  // 0: not said
+  std::string unfit;       // why no weights go through it: "Wi-Fi"; empty: it may carry them
 
   // The name is no part of the shape.
   friend bool operator==(const SeenNic& a, const SeenNic& b) {

@@ -219,7 +219,8 @@ class TreeBuilder {
     const auto [least, most] = std::minmax_element(
         groups.begin(), groups.end(),
         [](const auto& a, const auto& b) { return a.nodes.size() < b.nodes.size(); });
-    if (least->nodes.size() == most->nodes.size()) return fmt::format("{} nodes", least->nodes.size());
+    if (least->nodes.size() == most->nodes.size())
+      return fmt::format("{} nodes", least->nodes.size());
     return fmt::format("{} to {} nodes", least->nodes.size(), most->nodes.size());
   }
 
@@ -292,16 +293,23 @@ SwitchTree read_slurm_conf(const std::string& text, const std::string& name) {
       if (is == std::string_view::npos || is + 1 == word.size())
         fail(where, "expected KEY=VALUE, as in SwitchName=leaf1 Nodes=node[1-18]");
       const std::string_view key = word.substr(0, is), value = word.substr(is + 1);
-      if (equals(key, "SwitchName")) switch_name = value;
-      else if (equals(key, "BlockName")) block_name = value;
-      else if (equals(key, "Switches")) children = expand_hosts(value, where);
-      else if (equals(key, "Nodes")) nodes = expand_hosts(value, where);
-      else if (equals(key, "BlockSizes")) tree.set_sizes(read_sizes(value, where));
+      if (equals(key, "SwitchName"))
+        switch_name = value;
+      else if (equals(key, "BlockName"))
+        block_name = value;
+      else if (equals(key, "Switches"))
+        children = expand_hosts(value, where);
+      else if (equals(key, "Nodes"))
+        nodes = expand_hosts(value, where);
+      else if (equals(key, "BlockSizes"))
+        tree.set_sizes(read_sizes(value, where));
       else if (!equals(key, "LinkSpeed"))
         fail(where, "expected SwitchName, Switches, Nodes, LinkSpeed, BlockName or BlockSizes");
     }
-    if (!switch_name.empty()) tree.add_switch(switch_name, std::move(children), std::move(nodes), where);
-    else if (!block_name.empty()) tree.add_block(block_name, block_name, std::move(nodes));
+    if (!switch_name.empty())
+      tree.add_switch(switch_name, std::move(children), std::move(nodes), where);
+    else if (!block_name.empty())
+      tree.add_block(block_name, block_name, std::move(nodes));
     else if (!children.empty() || !nodes.empty())
       fail(where, "Nodes and Switches belong to a SwitchName or BlockName in the same line");
   }
@@ -326,7 +334,8 @@ SwitchTree read_slurm_yaml(const std::string& text, const std::string& name) {
       std::vector<std::string> children, nodes;
       if (const auto v = item.find("children")) children = read_hosts(*v);
       if (const auto v = item.find("nodes")) nodes = read_hosts(*v);
-      tree.add_switch(item.at("switch").text(), std::move(children), std::move(nodes), item.where());
+      tree.add_switch(item.at("switch").text(), std::move(children), std::move(nodes),
+                      item.where());
     }
   } else if (const auto block = one.find("block")) {
     if (const auto sizes = block->find("block_sizes")) {
@@ -368,7 +377,8 @@ SwitchTree read_topograph_yaml(const std::string& text, const std::string& name)
       std::string domain;
       if (const auto annotations = item.find("annotations")) {
         for (const auto& [key, value] : annotations->entries()) {
-          if (key.find("accelerator") != std::string::npos || key.find("nvlink") != std::string::npos)
+          if (key.find("accelerator") != std::string::npos ||
+              key.find("nvlink") != std::string::npos)
             domain = value.text();
         }
       }
@@ -400,7 +410,8 @@ SwitchTree read_topograph_yaml(const std::string& text, const std::string& name)
   }
   SwitchTree result = tree.finish();
   if (blocks && !blocks_have_domains)
-    result.shape.notes.push_back("blocks name no accelerator domain, so NVLink domains are not known");
+    result.shape.notes.push_back(
+        "blocks name no accelerator domain, so NVLink domains are not known");
   return result;
 }
 

@@ -7,10 +7,11 @@
 
 namespace refit {
 
-// Who hangs where, as a scheduler is told: Slurm's topology.conf or topology.yaml, topograph's model.
+// Who hangs where, as a scheduler is told: Slurm's topology.conf or topology.yaml, topograph's
+// model.
 struct SwitchTree {
-  struct Group {  // of nodes
-    std::string name;  // of the switch or block
+  struct Group {         // of nodes
+    std::string name;    // of the switch or block
     std::string domain;  // NVLink domain, if the file names it
     std::vector<std::string> nodes;
   };

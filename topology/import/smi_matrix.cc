@@ -163,8 +163,7 @@ class Reader {
   void check_columns() {
     std::map<std::string, int> seen;
     for (const std::string& column : columns_) {
-      if (++seen[column] > 1)
-        fail(fmt::format("two columns are called {}", column));
+      if (++seen[column] > 1) fail(fmt::format("two columns are called {}", column));
     }
     gpus_ = 0;
     while (gpus_ < columns_.size() && begins_gpu(columns_[gpus_])) ++gpus_;
@@ -227,7 +226,8 @@ class Reader {
       node.paths.emplace_back();
       for (std::size_t c = 0; c < row.size(); ++c) {
         if (row[c].is_self != (c == g))
-          fail(fmt::format("row GPU{}, column {}: X stands where a device meets itself", g, columns_[c]));
+          fail(fmt::format("row GPU{}, column {}: X stands where a device meets itself", g,
+                           columns_[c]));
         if (c >= gpus_) {
           if (!row[c].distance)
             fail(fmt::format("row GPU{}, column {}: a NIC has no NVLink", g, columns_[c]));

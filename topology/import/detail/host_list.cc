@@ -61,9 +61,7 @@ class Expander {
     hosts_.insert(hosts_.end(), names.begin(), names.end());
   }
 
-  [[noreturn]] void too_many() const {
-    fail(fmt::format("more than {} nodes", kMostHosts));
-  }
+  [[noreturn]] void too_many() const { fail(fmt::format("more than {} nodes", kMostHosts)); }
 
   std::int64_t number(std::string_view text) const {
     std::int64_t value = 0;

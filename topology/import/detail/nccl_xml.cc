@@ -83,8 +83,8 @@ struct NcclXml::Document {
 NcclXml::NcclXml(const std::string& text, const std::string& name)
     : document_(std::make_unique<Document>()), text_(text) {
   if (text.size() > kMostBytes) fail(name, 1, "larger than 16 MiB; a topology has a few KiB");
-  const pugi::xml_parse_result result =
-      document_->xml.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
+  const pugi::xml_parse_result result = document_->xml.load_buffer(
+      text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
   if (!result) {
     const char* why = result.status == pugi::status_no_document_element ? "no element is in it"
                                                                         : result.description();
