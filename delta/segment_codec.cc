@@ -1,5 +1,6 @@
 #include "delta/segment_codec.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -186,7 +187,7 @@ void apply_segment(const EncodedSegment& segment, int element_bytes,
       if (segment.payload.size() != elements.size())
         bad_payload(fmt::format("{} bytes of elements; {} are needed", segment.payload.size(),
                                 elements.size()));
-      std::memcpy(elements.data(), segment.payload.data(), elements.size());
+      std::ranges::copy(segment.payload, elements.begin());
       return;
     case DeltaMode::anchor:
       return detail::decompress_planes(segment.payload, element_bytes, elements);

@@ -54,7 +54,7 @@ FOREIGN = {
     "CLI/": ["cli/"],
     "csv.h": ["validation/detail/csv_table.cc"],
     "Eigen/": ["sim/", "validation/fit.cc", "validation/measured_fit.cc"],
-    "cuda_runtime.h": ["executor/cuda/"],
+    "cuda_runtime.h": ["executor/cuda/", "delta/cuda/"],
     "cuda_runtime_api.h": ["executor/cuda/"],
     "nccl.h": ["executor/cuda/"],
     "catch2/": [],

@@ -22,7 +22,7 @@ if [[ ${1:-} == --no-build || ${1:-} == --build-only ]]; then
   shift
 fi
 build=${1:-$root/build-gpu}
-programs=(executor_gpu_test refit refit_gpu refit_gpu_check)
+programs=(executor_gpu_test delta_gpu_test refit refit_gpu refit_gpu_check)
 
 # Before minutes of building.
 if [[ $mode != --build-only ]] && ! compgen -G '/dev/nvidia[0-9]*' > /dev/null && ! nvidia-smi -L > /dev/null 2>&1; then
@@ -67,6 +67,7 @@ check() {
   return 0
 }
 check timeout 40 "$build/bin/executor_gpu_test" '[.gpu]'
+check timeout 20 "$build/bin/delta_gpu_test" '[.gpu]'
 check timeout 150 "$build/bin/refit_gpu_check" "$root/scenarios/small"
 echo
 check timeout 30 "$build/bin/refit" run --transport cuda -n 3 --scale 1/100 "$root/scenarios/small/dense_tp2_to_tp4.yaml"

@@ -1,5 +1,6 @@
 #include "delta/baselines/plain_codecs.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ std::vector<std::byte> encode_index_value(std::span<const std::uint16_t> old_ele
   Changes changes;
   scan(std::as_bytes(old_elements), std::as_bytes(new_elements), 2, changes);
   std::vector<std::byte> payload(changes.positions.size() * (kIndexBytes + kValueBytes));
-  std::memcpy(payload.data(), changes.positions.data(), changes.positions.size() * kIndexBytes);
+  std::ranges::copy(std::as_bytes(std::span(changes.positions)), payload.begin());
   std::byte* value = payload.data() + changes.positions.size() * kIndexBytes;
   for (const std::uint32_t position : changes.positions) {
     std::memcpy(value, &new_elements[position], kValueBytes);
