@@ -1,5 +1,5 @@
 # The front door; the work is in CMakePresets.json. A plain `make` lists what there is.
-.PHONY: help demo test bench performance plan_quality accuracy instruction_counts asan tsan format packages
+.PHONY: help demo test bench performance plan_quality delta_sizes accuracy instruction_counts asan tsan format packages
 
 help:
 	@echo 'make demo      install packages if missing, build, predict one published refit'
@@ -10,6 +10,7 @@ help:
 	@echo 'make performance  the same, written to docs/performance.md'
 	@echo 'make instruction_counts  count the fixed runs anew, written to tests/instruction_counts.txt'
 	@echo 'make plan_quality  how near plans come to their bound, written to docs/plan_quality.md (minutes)'
+	@echo 'make delta_sizes  bytes per changed weight by codec, written to docs/delta.md'
 	@echo 'make accuracy  how far predictions are from published times, written to docs/accuracy.md and README.md'
 	@echo 'make format    format the C++ files in place'
 
@@ -43,6 +44,11 @@ plan_quality: packages
 	cmake --build --preset bench --target plan_quality
 	build-bench/bin/plan_quality > build-bench/plan_quality.md
 	cp build-bench/plan_quality.md docs/plan_quality.md
+
+delta_sizes: packages
+	cmake --preset bench
+	cmake --build --preset bench --target delta_sizes
+	tools/delta_sizes.sh build-bench/bin/delta_sizes
 
 accuracy: packages
 	cmake --preset release

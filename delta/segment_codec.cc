@@ -154,15 +154,18 @@ EncodedSegment encode_segment(std::span<const std::byte> old_elements,
                         : overwrite_payload(new_elements, element_bytes, space);
   if (mode != DeltaMode::empty) return segment;
 
-  const auto take_if_smaller = [&](EncodedSegment other) {
+  const std::size_t overwrite_bytes =
+      (detail::gaps_bits(space.changes.positions) + 7) / 8 +
+      space.changes.positions.size() * static_cast<std::size_t>(element_bytes);
+  if (overwrite_bytes < segment.payload.size())
+    segment = {DeltaMode::overwrite, segment.changed, 0,
+               overwrite_payload(new_elements, element_bytes, space)};
+  if (element_bytes == 2) {
+    EncodedSegment other = conditioned(old_elements, new_elements, element_bytes);
     if (other.payload.size() < segment.payload.size()) segment = std::move(other);
-  };
-  take_if_smaller({DeltaMode::overwrite, segment.changed, 0,
-                   overwrite_payload(new_elements, element_bytes, space)});
-  if (element_bytes == 2) take_if_smaller(conditioned(old_elements, new_elements, element_bytes));
+  }
   if (new_elements.size() < segment.payload.size())
-    take_if_smaller(
-        {DeltaMode::dense, segment.changed, 0, {new_elements.begin(), new_elements.end()}});
+    segment = {DeltaMode::dense, segment.changed, 0, {new_elements.begin(), new_elements.end()}};
   return segment;
 }
 

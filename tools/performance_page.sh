@@ -56,6 +56,14 @@ copies of many runs don't. Targets: 0.8 of memcpy from 1 MiB on, 0.5 at 128 B.
 TEXT
   printf '```\n'
   build-bench/bin/copy_bench
+  printf '```\n\n## Deltas (`delta_bench`)\n\n'
+  cat <<'TEXT'
+Dense bytes per second while a step's changes are found and written down, or applied ([delta](delta.md)). Targets: scan 0.8 of
+memcmp; of memcpy, rice 0.7 to encode and 0.9 to apply, conditioned 0.35 to encode.
+
+TEXT
+  printf '```\n'
+  build-bench/bin/delta_bench
   printf '```\n\n## TCP on loopback (`tcp_bench`)\n\n'
   printf 'Targets: 0.85 of iperf3 with the same number of streams, under 15 us for a small message.\n\n```\n'
   build-bench/bin/tcp_bench

@@ -42,8 +42,8 @@ BestCode best_code(std::span<const std::uint32_t> positions) {
 
 }  // namespace
 
-int best_rice_bits(std::span<const std::uint32_t> positions) {
-  return positions.empty() ? 0 : best_code(positions).rice_bits;
+std::uint64_t gaps_bits(std::span<const std::uint32_t> positions) {
+  return positions.empty() ? 0 : kParameterBits + best_code(positions).bits;
 }
 
 void put_gaps(BitWriter& out, std::span<const std::uint32_t> positions) {
