@@ -100,9 +100,9 @@ double apply_s(Weights& w, const std::vector<EncodedSegment>& segments) {
   });
 }
 
-// All segments, by so many threads, each taking the next one. Processor time of a thread, on average:
-// what passes if each has a core, with what they do to each other in memory, and without what other
-// programs take.
+// All segments, by so many threads, each taking the next one. Processor time of a thread, on
+// average: what passes if each has a core, with what they do to each other in memory, and without
+// what other programs take.
 double threads_s(int threads, const std::function<void(std::size_t)>& work) {
   const double all_s = cpu_seconds_of([&] {
     std::atomic<std::size_t> next = 0;

@@ -21,12 +21,11 @@ namespace {
 // The share of elements that the small tier may hold. Each octave of magnitudes has as many changes
 // as the next but half the elements, so a larger tier saves little and costs time.
 constexpr double kSmallTierShare = 0.1;
-// Samples are short runs: a line of memory costs as much as all elements in it. No width of a
-// matrix is a multiple of the step.
-constexpr std::size_t kSampleRun = 32, kSampleStep = 8191;
-constexpr int kClasses = 12;  // below, 2^-12 of the elements are left
+// Samples are short runs: a line of memory costs as much as all elements in it.
+constexpr std::size_t kSampleRuns = 128, kSampleRun = 32;
+constexpr int kOctaves = 12;  // below, 2^-12 of the elements are left
 constexpr int kLargeCountOrder = 10;
-constexpr int kClassCountOrder = 6;
+constexpr int kOctaveCountOrder = 6;
 
 // Memory that is not written before it is used: a segment's worst case, of which little is touched.
 struct Workspace {
@@ -37,7 +36,7 @@ struct Workspace {
   std::array<std::uint16_t, kBlockElements + kSlack> positions;
   std::array<std::uint16_t, kBlockElements + kSlack> differences;
   Changes large;
-  Changes of_class;  // positions are ranks
+  Changes of_octave;  // positions are ranks
   std::vector<std::uint32_t> unchanged;
   std::vector<std::byte> written;
 };
@@ -50,8 +49,10 @@ Workspace& workspace() {
 std::uint8_t choose_threshold(std::span<const std::byte> elements) {
   std::array<std::size_t, 256> of_exponent{};
   const std::size_t count = elements.size() / 2;
+  // Odd, so that no matrix is sampled in one column.
+  const std::size_t step = std::max(kSampleRun, count / kSampleRuns) | 1;
   std::size_t samples = 0;
-  for (std::size_t first = 0; first < count; first += kSampleStep) {
+  for (std::size_t first = 0; first < count; first += step) {
     for (std::size_t i = first; i < std::min(first + kSampleRun, count); ++i, ++samples)
       ++of_exponent[(load<std::uint16_t>(elements.data(), i) >> 7) & 0xff];
   }
@@ -95,12 +96,12 @@ std::size_t divide(std::span<const std::byte> old_elements, const std::byte* new
   return members;
 }
 
-// Calls `work(members of the class)` from the highest exponent of the small tier down.
+// Calls `work(members of the octave)` from the highest exponent of the small tier down.
 template <class Work>
-void each_class(std::size_t members, std::uint8_t threshold, const ScanKernels& kernels,
-                Workspace& space, const Work& work) {
-  for (int c = 1; c <= kClasses && members > 0; ++c) {
-    const int exponent = c == kClasses ? 0 : std::max(0, threshold - c);
+void each_octave(std::size_t members, std::uint8_t threshold, const ScanKernels& kernels,
+                 Workspace& space, const Work& work) {
+  for (int c = 1; c <= kOctaves && members > 0; ++c) {
+    const int exponent = c == kOctaves ? 0 : std::max(0, threshold - c);
     const std::size_t taken =
         kernels.take(space.members.get(), members,
                      static_cast<Member>(exponent) << kMemberExponentShift, space.taken.get());
@@ -123,9 +124,9 @@ void complement(std::span<const std::uint32_t> ranks, std::uint32_t count,
 
 bool codes_unchanged(std::size_t changed, std::size_t members) { return 2 * changed > members; }
 
-// Writes the changes of a class and returns how many there are.
-std::uint32_t put_class(BitWriter& out, std::span<const Member> members, Workspace& space) {
-  Changes& changes = space.of_class;
+// Writes the changes of an octave and returns how many there are.
+std::uint32_t put_octave(BitWriter& out, std::span<const Member> members, Workspace& space) {
+  Changes& changes = space.of_octave;
   changes.positions.resize(members.size() + 1);
   std::size_t found = 0;
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -137,7 +138,7 @@ std::uint32_t put_class(BitWriter& out, std::span<const Member> members, Workspa
   for (std::size_t i = 0; i < found; ++i)
     changes.differences[i] =
         static_cast<std::int16_t>(members[changes.positions[i]] & kMemberCarried);
-  put_count(out, changes.count(), kClassCountOrder);
+  put_count(out, changes.count(), kOctaveCountOrder);
   if (codes_unchanged(found, members.size())) {
     complement(changes.positions, static_cast<std::uint32_t>(members.size()), space.unchanged);
     put_gaps(out, space.unchanged);
@@ -148,13 +149,13 @@ std::uint32_t put_class(BitWriter& out, std::span<const Member> members, Workspa
   return changes.count();
 }
 
-// Applies the changes of a class, at most `most`, and returns how many there were.
-std::uint32_t get_class(BitReader& in, std::span<const Member> members, std::uint32_t most,
-                        std::span<std::byte> elements, Workspace& space) {
-  Changes& changes = space.of_class;
-  const std::uint32_t changed = get_count(in, kClassCountOrder);
+// Applies the changes of an octave, at most `most`, and returns how many there were.
+std::uint32_t get_octave(BitReader& in, std::span<const Member> members, std::uint32_t most,
+                         std::span<std::byte> elements, Workspace& space) {
+  Changes& changes = space.of_octave;
+  const std::uint32_t changed = get_count(in, kOctaveCountOrder);
   if (changed > most || changed > members.size())
-    bad_payload(fmt::format("{} changes in a class of {}, {} of the segment's left", changed,
+    bad_payload(fmt::format("{} changes in an octave of {}, {} of the segment's left", changed,
                             members.size(), most));
   if (codes_unchanged(changed, members.size())) {
     space.unchanged.resize(members.size() - changed);
@@ -189,8 +190,8 @@ Conditioned encode_conditioned(std::span<const std::byte> old_elements,
   put_gaps(out, space.large.positions);
   put_differences(out, space.large.differences);
   coded.changed = space.large.count();
-  each_class(members, coded.threshold, kernels, space, [&](std::span<const Member> of_class) {
-    coded.changed += put_class(out, of_class, space);
+  each_octave(members, coded.threshold, kernels, space, [&](std::span<const Member> of_octave) {
+    coded.changed += put_octave(out, of_octave, space);
   });
   out.finish();
   if (coded.changed > 0) coded.payload.assign(space.written.begin(), space.written.end());
@@ -202,7 +203,7 @@ void apply_conditioned(std::span<const std::byte> payload, std::uint32_t changed
   REFIT_CHECK(elements.size() <= 2 * kMostSegmentElements);
   Workspace& space = workspace();
   const ScanKernels& kernels = kernels_of(kernel);
-  // Before anything changes: the classes are those of the old elements.
+  // Before anything changes: the octaves are those of the old elements.
   const std::size_t members = divide(elements, nullptr, threshold, kernels, space);
 
   BitReader in(payload);
@@ -215,8 +216,8 @@ void apply_conditioned(std::span<const std::byte> payload, std::uint32_t changed
   get_differences(in, space.large.differences);
   add_changes(space.large, 2, elements);
   std::uint32_t left = changed - large;
-  each_class(members, threshold, kernels, space, [&](std::span<const Member> of_class) {
-    left -= get_class(in, of_class, left, elements, space);
+  each_octave(members, threshold, kernels, space, [&](std::span<const Member> of_octave) {
+    left -= get_octave(in, of_octave, left, elements, space);
   });
   if (left != 0) bad_payload(fmt::format("{} of {} changes are missing", left, changed));
   in.finish();

@@ -11,13 +11,14 @@ namespace refit::detail {
 
 // Profile C. The smaller an element's magnitude, the smaller the unit in its last place and the
 // likelier a step of the optimiser changes it; and the receiver has the old elements. So BF16
-// elements (any two-byte ones whose low 15 bits rise with the magnitude) fall in two tiers:
+// elements (any two-byte ones whose low 15 bits rise with the magnitude) fall in two tiers.
 //
-//   large   exponent field at least `threshold`: nearly all elements, few changes. Coded as `rice`
-//   is. small   the others, class by class from the highest exponent down, and all lower ones in
-//   the last
-//           class: how many changed, the gaps between their ranks in the class (of those that did
-//           not change, if these are fewer), the differences
+// The large tier has an exponent field of at least `threshold`: nearly all elements, few changes.
+// It is coded as `rice` is.
+//
+// The small tier comes octave by octave from the highest exponent down, the last with all that is
+// lower: how many changed, the gaps between their ranks in the octave (or between the ranks of
+// those that did not change, if these are fewer), the differences.
 struct Conditioned {
   std::uint32_t changed = 0;
   std::uint8_t threshold = 0;

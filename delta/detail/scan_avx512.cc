@@ -4,7 +4,9 @@
 
 // g++ 12 takes the vectors that its own header leaves undefined on purpose for mistakes (GCC bug
 // 105593).
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 
 // As in scan_avx2.cc: on each function, so that nothing inline from a header is compiled for it.

@@ -73,7 +73,7 @@ TEST_CASE("scan: every kernel finds what an element by element comparison finds"
   }
 }
 
-TEST_CASE("scan: every kernel divides the tiers and takes classes as the scalar one does",
+TEST_CASE("scan: every kernel divides the tiers and takes octaves as the scalar one does",
           "[delta]") {
   std::mt19937_64 random(8);
   for (const std::size_t count : {0u, 1u, 31u, 32u, 33u, 2047u, 2049u, 65536u}) {
