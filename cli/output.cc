@@ -141,15 +141,25 @@ void write_output(const std::string& path, const std::function<void(std::ostream
   }
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
-  if (fs::is_directory(status)) fail(path, "is a folder; name a file", 0);
-  if (fs::exists(status) && !fs::is_regular_file(status)) {
+  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {
     write_stream(path, path, write);
     return;
   }
+  write_whole_file(path,
+                   [&](const std::string& temporary) { write_stream(temporary, path, write); });
+}
+
+void write_whole_file(const std::string& path,
+                      const std::function<void(const std::string&)>& write) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (fs::is_directory(status)) fail(path, "is a folder; name a file", 0);
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    fail(path, "is no plain file; name one", 0);
   // Through a link the file it points to is replaced, not the link.
   const fs::path target = fs::exists(status) ? fs::canonical(path) : fs::path(path);
   TemporaryFile temporary(target, path);
-  write_stream(temporary.path(), path, write);
+  write(temporary.path());
   temporary.rename_to(target, path);
 }
 

@@ -23,4 +23,8 @@ void require_other_file(const std::string& input, const std::string& output);
 void write_output(const std::string& path, const std::function<void(std::ostream&)>& write);
 void write_output(const std::string& path, std::string_view text);
 
+// The same for what can't be streamed: `write` fills the file it is given the path of.
+void write_whole_file(const std::string& path,
+                      const std::function<void(const std::string&)>& write);
+
 }  // namespace refit

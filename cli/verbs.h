@@ -22,6 +22,7 @@ void add_systems(CLI::App& app, Action& action);
 void add_validate(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
+void add_delta(CLI::App& app, Action& action);
 
 // The whole command: reads the arguments, runs a verb, prints errors once, returns the exit code.
 int run_refit(int argc, const char* const* argv);

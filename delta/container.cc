@@ -86,4 +86,9 @@ std::uint64_t delta_index_bytes(std::uint64_t regions, std::uint64_t segments) {
   return kHeaderBytes + aligned(regions * kRegionBytes) + aligned(segments * kSegmentBytes);
 }
 
+std::uint64_t delta_file_bytes(const DeltaIndex& index) {
+  return delta_index_bytes(index.regions.size(), index.segments.size()) +
+         detail::aligned(index.header.payload_bytes) + detail::kTrailerBytes;
+}
+
 }  // namespace refit

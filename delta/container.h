@@ -94,6 +94,7 @@ Hash128 geometry_hash(const DeltaIndex& index);
 // The first sections of the file, with the zeros up to the payload.
 std::vector<std::byte> write_delta_index(const DeltaIndex& index);
 std::uint64_t delta_index_bytes(std::uint64_t regions, std::uint64_t segments);
+std::uint64_t delta_file_bytes(const DeltaIndex& index);  // of the whole file
 
 // Reads them back from a file's beginning, which may be longer. Error(bad_input), beginning with
 // `where`, unless every field is as the format says; memory in proportion to the bytes given.

@@ -47,7 +47,7 @@ DeltaFile::DeltaFile(std::span<const std::byte> bytes, std::string where)
           fmt::format("payload is cut off: {} bytes of payload and {} of trailer follow the index, "
                       "{} are there",
                       payload_bytes, kTrailerBytes, room));
-  const std::uint64_t total = index_bytes + aligned(payload_bytes) + kTrailerBytes;
+  const std::uint64_t total = delta_file_bytes(index_);
   require(bytes.size() == total,
           fmt::format("file has {} bytes, its index says {}: something follows the trailer",
                       bytes.size(), total));
@@ -122,8 +122,7 @@ const DeltaIndex& DeltaWriter::finish() {
   const std::uint64_t payload_bytes = index_.header.payload_bytes;
   const std::uint64_t end = aligned(payload_bytes) - payload_bytes;
   std::vector<std::byte> rest(end + kTrailerBytes);
-  write_trailer(index.size() + aligned(payload_bytes) + kTrailerBytes,
-                Hasher128().add(index).digest(), rest.data() + end);
+  write_trailer(delta_file_bytes(index_), Hasher128().add(index).digest(), rest.data() + end);
   put(out_, rest);
   out_.seekp(begin_);
   put(out_, index);

@@ -188,7 +188,7 @@ SafetensorsHeader read_safetensors_header(std::span<const std::byte> beginning,
   for (const auto& [name, value] : json.items()) {
     if (name == "__metadata__") {
       if (!value.is_object() || !std::all_of(value.begin(), value.end(),
-                                             [](const Json& text) { return text.is_string(); })) {
+                                             [](const Json& entry) { return entry.is_string(); })) {
         refuse(where, "has a __metadata__ that is no object of texts");
       }
       continue;

@@ -99,7 +99,7 @@ TEST_CASE("safetensors: each mistake in the header has its message", "[models]")
   CHECK(refusal(one("BF16", "[2]", "[0,3]"), 3) ==
         "m.safetensors: w.data_offsets: hold 3 bytes; shape and dtype make 4");
   CHECK(refusal(one("U8", "[3]", "[0,3]"), 4) ==
-        "m.safetensors: has 76 bytes, its tensors end at byte 75");
+        "m.safetensors: has 65 bytes, its tensors end at byte 64");
   const auto two = [&](const std::string& a, const std::string& b) {
     return R"({"a":)" + tensor("U8", "[2]", a) + R"(,"b":)" + tensor("U8", "[2]", b) + "}";
   };
