@@ -1,11 +1,12 @@
 # The front door; the work is in CMakePresets.json. A plain `make` lists what there is.
-.PHONY: help demo test bench performance plan_quality delta_sizes accuracy instruction_counts asan tsan format packages
+.PHONY: help demo test bench performance plan_quality delta_sizes accuracy instruction_counts asan tsan fuzz format packages
 
 help:
 	@echo 'make demo      install packages if missing, build, predict one published refit'
 	@echo 'make test      build and run all tests (what .ci/run does)'
 	@echo 'make asan      the same tests under address and undefined behaviour sanitizers'
 	@echo 'make tsan      the tests of threads and processes (inproc, tcp) under the thread sanitizer'
+	@echo 'make fuzz      fuzz the readers of deltas and safetensors, FUZZ_SECONDS=60 each (needs clang)'
 	@echo 'make bench     build and run the benchmarks'
 	@echo 'make performance  the same, written to docs/performance.md'
 	@echo 'make instruction_counts  count the fixed runs anew, written to tests/instruction_counts.txt'
@@ -27,6 +28,15 @@ asan: packages
 
 tsan: packages
 	cmake --workflow --preset tsan
+
+FUZZ_SECONDS ?= 60
+fuzz: packages
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	build-fuzz/bin/write_corpus build-fuzz/corpus
+	set -e; for target in delta_file safetensors_header; do \
+	  build-fuzz/bin/$${target}_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 \
+	    -artifact_prefix=build-fuzz/$$target- build-fuzz/corpus/$$target; done
 
 bench: packages
 	cmake --preset bench

@@ -4,3 +4,11 @@ if(REFIT_SANITIZE)
   add_compile_options(-fsanitize=${REFIT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${REFIT_SANITIZE})
 endif()
+
+# Coverage that libFuzzer reads, in everything it may reach; the targets are in tests/fuzz.
+if(REFIT_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "REFIT_FUZZ needs libFuzzer, which comes with clang: -DCMAKE_CXX_COMPILER=clang++")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

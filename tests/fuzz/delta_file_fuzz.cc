@@ -1,0 +1,6 @@
+#include "tests/fuzz/targets.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  refit::fuzz::delta_file(bytes, size);
+  return 0;
+}
