@@ -66,9 +66,8 @@ std::string delta_text(const DeltaIndex& index, std::uint64_t file_bytes) {
     text += fmt::format("changed    {} elements, {:.3g} %\n", count(changed),
                         100.0 * ratio(changed, index.elements()));
   }
-  text += fmt::format("file       {} ({} bytes), {:.3g} x smaller than the weights",
-                      bytes_text(file_bytes), count(file_bytes),
-                      ratio(index.dense_bytes(), file_bytes));
+  text += fmt::format("file       {} ({} bytes), 1/{:.3g} of the weights", bytes_text(file_bytes),
+                      count(file_bytes), ratio(index.dense_bytes(), file_bytes));
   if (!header.anchor && changed > 0) {
     text += fmt::format(", {:.3g} B per change", ratio(file_bytes, changed));
   }
