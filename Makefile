@@ -34,7 +34,7 @@ fuzz: packages
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	build-fuzz/bin/write_corpus build-fuzz/corpus
-	set -e; for target in delta_file safetensors_header; do \
+	set -e; for target in delta_file delta_segment safetensors_header; do \
 	  build-fuzz/bin/$${target}_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 \
 	    -artifact_prefix=build-fuzz/$$target- build-fuzz/corpus/$$target; done
 

@@ -36,6 +36,36 @@ std::vector<Seed> delta_file_seeds() {
   return seeds;
 }
 
+std::vector<Seed> delta_segment_seeds() {
+  std::mt19937_64 random(2);
+  const ByteVector before = random_weights(300, random);
+  const ByteVector after = updated(before, 8, random);
+  std::vector<Seed> seeds;
+  for (const DeltaMode mode : kModes) {
+    for (std::uint8_t width = 0; width < 3; ++width) {  // 1, 2, 4 bytes
+      const std::string name =
+          std::to_string(static_cast<int>(mode)) + "x" + std::to_string(1 << width);
+      const auto number = static_cast<std::uint8_t>(mode);
+      Seed pair{"pair" + name, {static_cast<std::uint8_t>(0x80 + 8 * width), number, 0}};
+      for (const ByteVector& part : {before, after}) {
+        const auto bytes = octets(part);
+        pair.bytes.insert(pair.bytes.end(), bytes.begin(), bytes.end());
+      }
+      seeds.push_back(std::move(pair));
+      if (mode == DeltaMode::conditioned && width != 1) continue;
+      const EncodedSegment segment = encode_segment(before, after, 1 << width, mode);
+      Seed payload{"payload" + name,
+                   {static_cast<std::uint8_t>(8 * width), number, segment.threshold,
+                    static_cast<std::uint8_t>(segment.changed % 256),
+                    static_cast<std::uint8_t>(segment.changed / 256)}};
+      const auto bytes = octets(segment.payload);
+      payload.bytes.insert(payload.bytes.end(), bytes.begin(), bytes.end());
+      seeds.push_back(std::move(payload));
+    }
+  }
+  return seeds;
+}
+
 std::vector<Seed> safetensors_seeds() {
   const std::string texts[] = {
       R"({"w":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},)"

@@ -14,6 +14,7 @@ struct Seed {
 };
 
 std::vector<Seed> delta_file_seeds();
+std::vector<Seed> delta_segment_seeds();
 std::vector<Seed> safetensors_seeds();
 
 }  // namespace refit::fuzz

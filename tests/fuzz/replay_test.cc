@@ -19,7 +19,7 @@ void replay(const std::vector<Seed>& seeds, Target target) {
   for (const Seed& seed : seeds) {
     CAPTURE(seed.name);
     target(seed.bytes.data(), seed.bytes.size());
-    for (int i = 0; i < 400; ++i) {
+    for (int i = 0; i < 200; ++i) {
       std::vector<std::uint8_t> bytes = seed.bytes;
       for (std::uint64_t n = 1 + random() % 4; n > 0 && !bytes.empty(); --n) {
         const std::size_t at = random() % bytes.size();
@@ -45,6 +45,10 @@ void replay(const std::vector<Seed>& seeds, Target target) {
 
 TEST_CASE("fuzz: the corpus of delta files and its neighbours do no harm", "[fuzz]") {
   replay(delta_file_seeds(), delta_file);
+}
+
+TEST_CASE("fuzz: the corpus of delta segments and its neighbours do no harm", "[fuzz]") {
+  replay(delta_segment_seeds(), delta_segment);
 }
 
 TEST_CASE("fuzz: the corpus of safetensors headers and its neighbours do no harm", "[fuzz]") {

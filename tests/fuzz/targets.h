@@ -8,7 +8,10 @@
 // proportion is a finding.
 namespace refit::fuzz {
 
-void delta_file(const std::uint8_t* bytes, std::size_t size);          // read, then apply to zeros
+void delta_file(const std::uint8_t* bytes, std::size_t size);  // read, then apply to zeros
+// Three bytes say how the rest is read: as one payload of any mode, or as old and new elements that
+// must come back (a difference there is a finding, too).
+void delta_segment(const std::uint8_t* bytes, std::size_t size);
 void safetensors_header(const std::uint8_t* bytes, std::size_t size);  // also as an index
 
 }  // namespace refit::fuzz

@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
     }
   };
   write("delta_file", refit::fuzz::delta_file_seeds());
+  write("delta_segment", refit::fuzz::delta_segment_seeds());
   write("safetensors_header", refit::fuzz::safetensors_seeds());
   return 0;
 }
