@@ -67,6 +67,15 @@ void complete(DeltaIndex& index) {
   index.header.payload_bytes = offset;
 }
 
+std::optional<std::size_t> find_segment(const DeltaIndex& index, std::uint32_t region_id,
+                                        std::uint32_t segment) {
+  const auto region = std::ranges::lower_bound(index.regions, region_id, {}, &DeltaRegion::id);
+  if (region == index.regions.end() || region->id != region_id || segment >= region->segments) {
+    return std::nullopt;
+  }
+  return region->first_segment + std::size_t{segment};
+}
+
 Hash128 geometry_hash(const DeltaIndex& index) {
   Hasher128 hash;
   hash.add(std::uint64_t{index.header.segment_elements});

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -87,6 +88,10 @@ DeltaIndex cut_into_segments(const DeltaHeader& header, std::vector<DeltaRegion>
 
 // Fills in what follows from the segments.
 void complete(DeltaIndex& index);
+
+// The position of a region's segment; nothing if there is none.
+std::optional<std::size_t> find_segment(const DeltaIndex& index, std::uint32_t region_id,
+                                        std::uint32_t segment);
 
 // Names the geometry: regions' ids, tensors, widths and boxes, and the size of segments.
 Hash128 geometry_hash(const DeltaIndex& index);

@@ -58,6 +58,23 @@ void write_segment(const DeltaSegment& segment, std::byte* to) {
   store_little(to + 41, segment.threshold);
 }
 
+// A field's name, as text only where it is complained of.
+struct Field {
+  const char* name;
+  std::int64_t region = -1;
+  std::int64_t segment = -1;
+  int dim = -1;
+
+  std::string text() const {
+    std::string text;
+    if (region >= 0) text = fmt::format("region {}", region);
+    if (segment >= 0) text += fmt::format(" segment {}", segment);
+    text += region >= 0 ? fmt::format(".{}", name) : name;
+    if (dim >= 0) text += fmt::format("[{}]", dim);
+    return text;
+  }
+};
+
 // Reads an index and refuses it by name of the field.
 class IndexReader {
  public:
@@ -72,12 +89,12 @@ class IndexReader {
 
  private:
   template <typename... Args>
-  void require(bool holds, const std::string& field, fmt::format_string<Args...> problem,
+  void require(bool holds, const Field& field, fmt::format_string<Args...> problem,
                Args&&... args) const {
     if (holds) return;
-    throw Error(
-        ErrorCode::bad_input,
-        fmt::format("{}: {} {}", where_, field, fmt::format(problem, std::forward<Args>(args)...)));
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: {} {}", where_, field.text(),
+                            fmt::format(problem, std::forward<Args>(args)...)));
   }
 
   template <typename Number>
@@ -85,44 +102,44 @@ class IndexReader {
     return load_little<Number>(bytes_.data() + at);
   }
 
-  void require_zeros(std::uint64_t begin, std::uint64_t end, const std::string& field) const {
+  void require_zeros(std::uint64_t begin, std::uint64_t end, const Field& field) const {
     const Bytes rest = bytes_.subspan(begin, end - begin);
     require(std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == std::byte{0}; }),
             field, "is not zero; version {} leaves it empty", kVersion);
   }
 
   void read_header() {
-    require(bytes_.size() >= kHeaderBytes, "header", "is cut off: {} of {} bytes are there",
+    require(bytes_.size() >= kHeaderBytes, Field{"header"}, "is cut off: {} of {} bytes are there",
             bytes_.size(), kHeaderBytes);
-    require(std::memcmp(bytes_.data(), kMagic, 4) == 0, "header.magic",
+    require(std::memcmp(bytes_.data(), kMagic, 4) == 0, Field{"header.magic"},
             "is not RFD1; this is no delta file");
     const auto version = number<std::uint16_t>(4);
-    require(version == kVersion, "header.version", "is {}; this program reads {}", version,
+    require(version == kVersion, Field{"header.version"}, "is {}; this program reads {}", version,
             kVersion);
     const auto header_bytes = number<std::uint32_t>(8);
-    require(header_bytes == kHeaderBytes, "header.header_bytes", "is {}; version {} has {}",
+    require(header_bytes == kHeaderBytes, Field{"header.header_bytes"}, "is {}; version {} has {}",
             header_bytes, kVersion, kHeaderBytes);
     const auto hash = number<std::uint64_t>(kHeaderHashAt);
     const std::uint64_t right = hash64(bytes_.first(kHeaderHashAt));
-    require(hash == right, "header.header_hash",
+    require(hash == right, Field{"header.header_hash"},
             "is {}, its bytes hash to {}: the header is damaged", to_hex(hash), to_hex(right));
 
     DeltaHeader& header = index_.header;
     const auto flags = number<std::uint16_t>(6);
-    require((flags & ~kAnchorFlag) == 0, "header.flags",
+    require((flags & ~kAnchorFlag) == 0, Field{"header.flags"},
             "is {:#x}; only bit 0 (anchor) has a meaning", flags);
     header.anchor = flags == kAnchorFlag;
     header.segment_elements = number<std::uint32_t>(12);
     require(header.segment_elements >= 1 && header.segment_elements <= kMostSegmentElements,
-            "header.segment_elements", "is {}; use 1 to {}", header.segment_elements,
+            Field{"header.segment_elements"}, "is {}; use 1 to {}", header.segment_elements,
             kMostSegmentElements);
     header.model_id = load_hash(bytes_.data() + 16);
     header.plan_hash = load_hash(bytes_.data() + 32);
     header.base_version = number<std::uint64_t>(48);
     header.target_version = number<std::uint64_t>(56);
-    require(!header.anchor || header.base_version == 0, "header.base_version",
+    require(!header.anchor || header.base_version == 0, Field{"header.base_version"},
             "is {} in an anchor, which has no base; use 0", header.base_version);
-    require(header.target_version > header.base_version, "header.target_version",
+    require(header.target_version > header.base_version, Field{"header.target_version"},
             "is {}, not after base version {}", header.target_version, header.base_version);
     header.payload_bytes = number<std::uint64_t>(72);
     header.base_state = load_hash(bytes_.data() + 80);
@@ -133,12 +150,12 @@ class IndexReader {
     const auto regions = number<std::uint32_t>(64);
     const auto segments = number<std::uint32_t>(68);
     const std::uint64_t whole = delta_index_bytes(regions, segments);
-    require(bytes_.size() >= whole, "index",
+    require(bytes_.size() >= whole, Field{"index"},
             "is cut off: {} regions and {} segments are {} bytes with the header, {} are there",
             regions, segments, whole, bytes_.size());
     const auto hash = number<std::uint64_t>(kTablesHashAt);
     const std::uint64_t right = hash64(bytes_.subspan(kHeaderBytes, whole - kHeaderBytes));
-    require(hash == right, "header.tables_hash",
+    require(hash == right, Field{"header.tables_hash"},
             "is {}, the region and segment tables hash to {}: they are damaged", to_hex(hash),
             to_hex(right));
 
@@ -147,10 +164,10 @@ class IndexReader {
     for (std::uint32_t r = 0; r < regions; ++r) {
       segments_so_far += read_region(r, segments_so_far);
     }
-    require(segments == segments_so_far, "header.n_segments", "is {}, the regions have {}",
+    require(segments == segments_so_far, Field{"header.n_segments"}, "is {}, the regions have {}",
             segments, segments_so_far);
     const std::uint64_t table = kHeaderBytes + aligned(regions * kRegionBytes);
-    require_zeros(kHeaderBytes + regions * kRegionBytes, table, "padding after the regions");
+    require_zeros(kHeaderBytes + regions * kRegionBytes, table, Field{"padding after the regions"});
 
     index_.segments.reserve(segments);
     std::uint64_t offset = 0;
@@ -161,11 +178,11 @@ class IndexReader {
         offset += segment.payload_bytes;
         changed += segment.changed;
       }
-      require(region.changed == changed, fmt::format("region {}.n_changed", region.id),
+      require(region.changed == changed, Field{"n_changed", region.id},
               "is {}, its segments have {}", region.changed, changed);
     }
-    require_zeros(table + segments * kSegmentBytes, whole, "padding after the segments");
-    require(offset == index_.header.payload_bytes, "header.payload_bytes",
+    require_zeros(table + segments * kSegmentBytes, whole, Field{"padding after the segments"});
+    require(offset == index_.header.payload_bytes, Field{"header.payload_bytes"},
             "is {}, the segments have {}", index_.header.payload_bytes, offset);
   }
 
@@ -174,31 +191,31 @@ class IndexReader {
     const std::uint64_t at = kHeaderBytes + position * kRegionBytes;
     DeltaRegion region;
     region.id = number<std::uint32_t>(at);
-    const std::string name = fmt::format("region {}", region.id);
-    require(position == 0 || index_.regions.back().id < region.id, name + ".region_id",
+    const auto field = [&](const char* name) { return Field{name, region.id}; };
+    require(position == 0 || index_.regions.back().id < region.id, field("region_id"),
             "does not come after {}; ids ascend and are there once",
             position == 0 ? 0 : index_.regions.back().id);
     region.tensor = number<std::uint32_t>(at + 4);
     region.box.dims = number<std::uint8_t>(at + 8);
-    require(region.box.dims >= 1 && region.box.dims <= 4, name + ".ndim", "is {}; use 1 to 4",
+    require(region.box.dims >= 1 && region.box.dims <= 4, field("ndim"), "is {}; use 1 to 4",
             region.box.dims);
     region.element_bytes = number<std::uint8_t>(at + 9);
     require(region.element_bytes == 1 || region.element_bytes == 2 || region.element_bytes == 4,
-            name + ".elem_bytes", "is {}; use 1, 2 or 4", region.element_bytes);
-    require_zeros(at + 10, at + 12, name + ".reserved");
-    read_box(region, name, at);
+            field("elem_bytes"), "is {}; use 1, 2 or 4", region.element_bytes);
+    require_zeros(at + 10, at + 12, field("reserved"));
+    read_box(region, at);
     region.changed = number<std::uint64_t>(at + 112);
     region.base_fingerprint = number<std::uint64_t>(at + 120);
     region.target_fingerprint = number<std::uint64_t>(at + 128);
-    require(!index_.header.anchor || region.base_fingerprint == 0, name + ".fp_base",
-            "is {} in an anchor, which has no base; use 0", to_hex(region.base_fingerprint));
+    require(!index_.header.anchor || region.base_fingerprint == 0, field("fp_base"),
+            "is {:016x} in an anchor, which has no base; use 0", region.base_fingerprint);
 
     const std::uint64_t segment = index_.header.segment_elements;
     const std::uint64_t segments = (region.box.elements() - 1) / segment + 1;
     region.first_segment = number<std::uint32_t>(at + 12);
-    require(region.first_segment == first_segment, name + ".first_segment",
+    require(region.first_segment == first_segment, field("first_segment"),
             "is {}, the regions before it have {} segments", region.first_segment, first_segment);
-    require(first_segment + segments <= UINT32_MAX, name + ".extent",
+    require(first_segment + segments <= UINT32_MAX, field("extent"),
             "makes {} segments in all; a delta has at most {}", first_segment + segments,
             UINT32_MAX);
     region.segments = static_cast<std::uint32_t>(segments);
@@ -206,28 +223,29 @@ class IndexReader {
     return segments;
   }
 
-  void read_box(DeltaRegion& region, const std::string& name, std::uint64_t at) const {
+  void read_box(DeltaRegion& region, std::uint64_t at) const {
     std::uint64_t room = kMostTensorBytes / static_cast<std::uint64_t>(region.element_bytes);
     for (std::size_t d = 0; d < 4; ++d) {
       const auto shape = number<std::uint64_t>(at + 16 + 8 * d);
       const auto offset = number<std::uint64_t>(at + 48 + 8 * d);
       const auto extent = number<std::uint64_t>(at + 80 + 8 * d);
-      const std::string dim = fmt::format("[{}]", d);
+      const auto field = [&](const char* name) {
+        return Field{name, region.id, -1, static_cast<int>(d)};
+      };
       if (d >= static_cast<std::size_t>(region.box.dims)) {
-        require(shape == 0, name + ".shape" + dim, "is {} beyond {} dims; use 0", shape,
+        require(shape == 0, field("shape"), "is {} beyond {} dims; use 0", shape, region.box.dims);
+        require(offset == 0, field("offset"), "is {} beyond {} dims; use 0", offset,
                 region.box.dims);
-        require(offset == 0, name + ".offset" + dim, "is {} beyond {} dims; use 0", offset,
-                region.box.dims);
-        require(extent == 0, name + ".extent" + dim, "is {} beyond {} dims; use 0", extent,
+        require(extent == 0, field("extent"), "is {} beyond {} dims; use 0", extent,
                 region.box.dims);
         continue;
       }
-      require(shape >= 1 && shape <= room, name + ".shape" + dim,
+      require(shape >= 1 && shape <= room, field("shape"),
               "is {}; a dim is at least 1 and a tensor at most 2^62 bytes", shape);
       room /= shape;
-      require(extent >= 1 && extent <= shape, name + ".extent" + dim,
-              "is {}; use 1 to {}, the shape", extent, shape);
-      require(offset <= shape - extent, name + ".offset" + dim, "is {}; use at most {}", offset,
+      require(extent >= 1 && extent <= shape, field("extent"), "is {}; use 1 to {}, the shape",
+              extent, shape);
+      require(offset <= shape - extent, field("offset"), "is {}; use at most {}", offset,
               shape - extent);
       region.box.shape[d] = shape;
       region.box.offset[d] = offset;
@@ -239,7 +257,7 @@ class IndexReader {
                                    std::uint32_t in_region, std::uint64_t offset) {
     const std::uint64_t at =
         table + (region.first_segment + std::uint64_t{in_region}) * kSegmentBytes;
-    const std::string name = fmt::format("region {} segment {}", region.id, in_region);
+    const auto field = [&](const char* name) { return Field{name, region.id, in_region}; };
     const bool anchor = index_.header.anchor;
     DeltaSegment segment;
     segment.region = static_cast<std::uint32_t>(&region - index_.regions.data());
@@ -247,39 +265,39 @@ class IndexReader {
     segment.elements = static_cast<std::uint32_t>(std::min<std::uint64_t>(
         index_.header.segment_elements, region.box.elements() - segment.first_element));
     segment.payload_offset = number<std::uint64_t>(at);
-    require(segment.payload_offset == offset, name + ".byte_offset",
+    require(segment.payload_offset == offset, field("byte_offset"),
             "is {}, the segments before it end at {}", segment.payload_offset, offset);
     segment.payload_bytes = number<std::uint32_t>(at + 8);
     segment.changed = number<std::uint32_t>(at + 12);
-    require(segment.changed <= segment.elements, name + ".n_changed", "is {} of {} elements",
+    require(segment.changed <= segment.elements, field("n_changed"), "is {} of {} elements",
             segment.changed, segment.elements);
     segment.base_hash = number<std::uint64_t>(at + 16);
     segment.target_hash = number<std::uint64_t>(at + 24);
     segment.payload_hash = number<std::uint64_t>(at + 32);
     const auto mode = number<std::uint8_t>(at + 40);
-    require(mode <= static_cast<std::uint8_t>(DeltaMode::anchor), name + ".mode",
+    require(mode <= static_cast<std::uint8_t>(DeltaMode::anchor), field("mode"),
             "is {}; this program knows 0 to {}", mode, static_cast<int>(DeltaMode::anchor));
     segment.mode = static_cast<DeltaMode>(mode);
     const bool whole = segment.mode == DeltaMode::dense || segment.mode == DeltaMode::anchor;
-    require(!anchor || whole, name + ".mode", "is {} in an anchor; use {} or {}", mode,
+    require(!anchor || whole, field("mode"), "is {} in an anchor; use {} or {}", mode,
             static_cast<int>(DeltaMode::dense), static_cast<int>(DeltaMode::anchor));
-    require(!anchor || segment.base_hash == 0, name + ".xxh3_base",
-            "is {} in an anchor, which has no base; use 0", to_hex(segment.base_hash));
-    require(segment.mode != DeltaMode::conditioned || region.element_bytes == 2, name + ".mode",
+    require(!anchor || segment.base_hash == 0, field("xxh3_base"),
+            "is {:016x} in an anchor, which has no base; use 0", segment.base_hash);
+    require(segment.mode != DeltaMode::conditioned || region.element_bytes == 2, field("mode"),
             "is {} (conditioned), which is for elements of 2 bytes, not {}", mode,
             region.element_bytes);
     segment.threshold = number<std::uint8_t>(at + 41);
-    require(segment.threshold == 0 || segment.mode == DeltaMode::conditioned, name + ".threshold",
+    require(segment.threshold == 0 || segment.mode == DeltaMode::conditioned, field("threshold"),
             "is {} in mode {}, which has none; use 0", segment.threshold, mode);
     if (segment.mode == DeltaMode::empty) {
-      require(segment.payload_bytes == 0, name + ".bytes", "is {} in an empty segment; use 0",
+      require(segment.payload_bytes == 0, field("bytes"), "is {} in an empty segment; use 0",
               segment.payload_bytes);
-      require(segment.changed == 0, name + ".n_changed", "is {} in an empty segment; use 0",
+      require(segment.changed == 0, field("n_changed"), "is {} in an empty segment; use 0",
               segment.changed);
-      require(segment.base_hash == segment.target_hash, name + ".xxh3_target",
+      require(segment.base_hash == segment.target_hash, field("xxh3_target"),
               "is not xxh3_base in an empty segment");
     }
-    require_zeros(at + 42, at + kSegmentBytes, name + ".reserved");
+    require_zeros(at + 42, at + kSegmentBytes, field("reserved"));
     index_.segments.push_back(segment);
     return index_.segments.back();
   }
@@ -288,10 +306,10 @@ class IndexReader {
     DeltaIndex right = index_;
     complete(right);
     const DeltaHeader& header = index_.header;
-    require(header.base_state == right.header.base_state, "header.base_state",
+    require(header.base_state == right.header.base_state, Field{"header.base_state"},
             "is {}, the base hashes of the segments make {}", to_hex(header.base_state),
             to_hex(right.header.base_state));
-    require(header.target_state == right.header.target_state, "header.target_state",
+    require(header.target_state == right.header.target_state, Field{"header.target_state"},
             "is {}, the target hashes of the segments make {}", to_hex(header.target_state),
             to_hex(right.header.target_state));
   }

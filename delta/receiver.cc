@@ -117,22 +117,17 @@ SegmentName DeltaReceiver::name_of(std::size_t position) const {
 
 Staged DeltaReceiver::stage(SegmentMessage message) {
   if (!index_ || message.name.target_version != index_->header.target_version) return Staged::stale;
-  const auto region =
-      std::lower_bound(index_->regions.begin(), index_->regions.end(), message.name.region,
-                       [](const DeltaRegion& a, std::uint32_t id) { return a.id < id; });
-  if (region == index_->regions.end() || region->id != message.name.region ||
-      message.name.segment >= region->segments) {
-    return Staged::unknown;
-  }
-  const std::size_t position = region->first_segment + std::size_t{message.name.segment};
-  const DeltaSegment& segment = index_->segments[position];
+  const std::optional<std::size_t> position =
+      find_segment(*index_, message.name.region, message.name.segment);
+  if (!position) return Staged::unknown;
+  const DeltaSegment& segment = index_->segments[*position];
   if (hash64(message.encoded.payload) != message.payload_hash) return Staged::damaged;
   const bool as_announced = message.encoded.mode == segment.mode &&
                             message.encoded.changed == segment.changed &&
                             message.encoded.threshold == segment.threshold &&
                             message.payload_hash == segment.payload_hash;
   if (!as_announced && !writes_elements(message.encoded.mode)) return Staged::damaged;
-  Slot& slot = slots_[position];
+  Slot& slot = slots_[*position];
   if (slot.encoded && (slot.payload_hash == message.payload_hash || as_announced)) {
     return Staged::repeated;  // a rewritten segment is never worse than the announced one
   }

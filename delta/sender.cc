@@ -85,12 +85,8 @@ const DeltaIndex& DeltaSender::index() const {
 
 std::size_t DeltaSender::position_of(const SegmentName& name) const {
   const DeltaIndex& index = this->index();
-  for (const DeltaRegion& region : index.regions) {
-    if (name.target_version == index.header.target_version && region.id == name.region &&
-        name.segment < region.segments) {
-      return region.first_segment + std::size_t{name.segment};
-    }
-  }
+  const auto position = find_segment(index, name.region, name.segment);
+  if (position && name.target_version == index.header.target_version) return *position;
   throw Error(
       ErrorCode::bad_input,
       fmt::format("version {} region {} segment {} is not under way; version {} is",

@@ -44,7 +44,7 @@ FOREIGN = {
     "xbt/": ["sim/detail/"],
     "graphviz/": ["report/dot.cc"],
     "cgraph.h": ["report/dot.cc"],
-    "xxhash.h": ["schedule/plan_hash.cc", "delta/"],
+    "xxhash.h": ["schedule/plan_hash.cc", "delta/hash.cc"],
     "zstd.h": ["delta/detail/zstd_bytes.cc"],
     "nlohmann/": ["models/import/", "schedule/schedule_json.cc", "schedule/schedule_json_read.cc",
                   "schedule/detail/schedule_json_",
