@@ -51,6 +51,8 @@ FileKind kind_of_line(std::string_view raw) {
   if (starts(line, "\x1b[")) line.remove_prefix(std::min(line.find('m'), line.size() - 1) + 1);
   if (starts(line, "GPU0") && (has(line, "GPU1") || has(line, "Affinity") || has(line, " X ")))
     return FileKind::smi_matrix;
+  const bool is_port_list = starts(line, "Switch") && has(line, " \"S-");
+  if (is_port_list) return FileKind::ibnetdiscover;
   if (starts(line, "vendid=") || starts(line, "switchguid=") || starts(line, "caguid="))
     return FileKind::ibnetdiscover;
   if (starts(line, "SwitchName=") || starts(line, "BlockName=") || starts(line, "BlockSizes="))

@@ -134,7 +134,9 @@ void require_machines(const ClusterFileOptions& options) {
 
 ImportedCluster read_cluster_files(const ClusterFileOptions& options) {
   ClusterFiles files;
-  for (const std::string& file : options.files) add_cluster_file(read_file(file), file, files);
+  for (const std::string& file : options.files) {
+    add_cluster_file(read_file(file), file, files, options.keep_names ? Names::keep : Names::drop);
+  }
   ImportedCluster cluster = import_cluster(files, answers_of(options));
   if (!cluster.missing.empty()) throw Error(ErrorCode::bad_input, missing_words(options, cluster));
   for (const std::string& note : cluster.notes) fmt::print(stderr, "refit: note: {}\n", note);

@@ -16,6 +16,7 @@ struct ClusterFileOptions {
   std::optional<int> nodes, gpus_per_node, nics_per_node, nvlink_domain_gpus;
   std::optional<std::string> nic_bandwidth, nvlink_bandwidth, pcie_bandwidth, gpu_memory, catalog;
   std::vector<std::string> distances;  // "SYS=20GB/s"
+  bool keep_names = false;
 };
 
 // The options that answer what files do not say.

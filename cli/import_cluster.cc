@@ -33,6 +33,8 @@ void add_import_cluster(CLI::App& import, Action& action) {
                    "topograph), or both; told by their content")
       ->required();
   add_cluster_answers(*verb, options->cluster);
+  verb->add_flag("--keep-names", options->cluster.keep_names,
+                 "Names of NICs and leaves go into comments; without it nothing names a machine");
   verb->add_option("-o,--output", options->output, "Write to a file; - is standard output");
   verb->callback([&action, options] { action = [options] { return import_cluster(*options); }; });
 }

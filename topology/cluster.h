@@ -17,14 +17,14 @@ struct FabricSpec {
   // divided by `oversubscription`.
   int nodes_per_leaf = 0;
   // The nodes of each such group written out (uneven leaves); empty: as above. Sums to the site's.
-  std::vector<int> leaf_nodes;
+  std::vector<int> leaf_nodes = {};
   bool rail_optimized = false;
   // >= 1. A flat fabric with more than 1 is one core that carries the sum of all NICs divided by
   // it.
   double oversubscription = 1;
   // What each leaf's trunk carries, written out (uneven uplinks): leaf by leaf, the rails of a
   // group of nodes in turn; empty: as above.
-  std::vector<double> trunk_bytes_per_s;
+  std::vector<double> trunk_bytes_per_s = {};
   // Spine switches that each leaf has a cable of its own to, with an equal share of the trunk; a
   // transfer takes one of them, chosen by a hash (ECMP), and may collide with others there.
   // 0: every transfer is spread over the whole trunk.
@@ -38,7 +38,7 @@ struct FabricSpec {
 // The NICs of its node that a GPU uses, and how far away they are.
 struct GpuNics {
   std::vector<int> nics;        // GPUs of a node share all of these or none
-  std::string distance;         // what the machine calls it ("PIX", "SYS"); empty: not said
+  std::string distance = {};    // what the machine calls it ("PIX", "SYS"); empty: not said
   double path_bytes_per_s = 0;  // between the GPU and them; 0: pcie_bytes_per_s of the group
 
   friend bool operator==(const GpuNics&, const GpuNics&) = default;
@@ -60,7 +60,7 @@ struct NodeGroupSpec {
   // shared by neighbouring GPUs. One must divide the other.
   int nics_per_node = 0;
   // Which NICs each GPU of a node uses; empty: spread evenly, as above.
-  std::vector<GpuNics> gpu_nics;
+  std::vector<GpuNics> gpu_nics = {};
   double nic_bytes_per_s = 0;  // one NIC
   double nic_latency_s = 0;
   // GPU <-> NIC path where it limits (PCIe, C2C); nothing: never binds.

@@ -55,10 +55,10 @@ TEST_CASE("a cluster of more than a million GPUs is refused before it is built",
 TEST_CASE("NICs must spread evenly over GPUs", "[topology][error]") {
   REQUIRE(group_complaint([](auto& g) { g.nics_per_node = 3; }) ==
           "cluster: group 1 (eight): nics_per_node: 3 NICs can't be spread evenly over 8 GPUs; "
-          "use a multiple or a divisor of 8");
+          "use a multiple or a divisor of 8, or write gpu_nics");
   REQUIRE(group_complaint([](auto& g) { g.nics_per_node = 12; }) ==
           "cluster: group 1 (eight): nics_per_node: 12 NICs can't be spread evenly over 8 GPUs; "
-          "use a multiple or a divisor of 8");
+          "use a multiple or a divisor of 8, or write gpu_nics");
 }
 
 TEST_CASE("domains must fit the nodes", "[topology][error]") {

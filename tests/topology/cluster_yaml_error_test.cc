@@ -92,7 +92,7 @@ TEST_CASE("names are short and printable", "[topology][yaml][error]") {
 TEST_CASE("what does not add up is shown where it is written", "[topology][yaml][error]") {
   REQUIRE(complaint("cluster: {catalog: dgx_h100, nodes: 2, nics_per_node: 3}") ==
           "test.yaml:1:55: cluster.nics_per_node: 3 NICs can't be spread evenly over 8 GPUs; use a "
-          "multiple or a divisor of 8");
+          "multiple or a divisor of 8, or write gpu_nics");
   REQUIRE(complaint("cluster:\n  groups:\n    - {catalog: dgx_h100, nodes: 2}\n    - {catalog: "
                     "gb200_nvl72, nodes: 46, "
                     "domain_sizes: [72, 72, 41]}") ==

@@ -154,7 +154,7 @@ TEST_CASE("the examples in the documentation are read", "[topology][yaml][docs]"
       example += line + '\n';
     }
   }
-  REQUIRE(clusters.size() == 4);
+  REQUIRE(clusters.size() == 5);
   REQUIRE(clusters[0].gpus() == 512);
 }
 

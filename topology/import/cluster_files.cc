@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/file_kind.h"
@@ -19,6 +20,13 @@ void append(const ImportNotes& more, ImportNotes& notes) {
   notes.insert(notes.end(), more.begin(), more.end());
 }
 
+// Names come from files, and go into comments.
+std::string plain(const std::string& name) {
+  std::string text = name.substr(0, 64);
+  for (char& c : text) c = c >= 0x20 && c < 0x7f ? c : '?';
+  return text;
+}
+
 std::string counts(const NodeShape& node) {
   int unknown = 0;
   for (const int count : node.unknown_behind_switch) unknown += count;
@@ -32,11 +40,17 @@ std::string counts(const NodeShape& node) {
   return text;
 }
 
-void add_hosts(std::vector<NodeShape> hosts, const std::string& name, ClusterFiles& files) {
+void add_hosts(std::vector<NodeShape> hosts, const std::string& name, ClusterFiles& files,
+               Names names) {
   if (!files.hosts.empty())
     refuse(name,
            "a second file about a node; give one of them, and the number of nodes with --nodes");
   files.hosts = std::move(hosts);
+  if (names == Names::drop) return;
+  std::vector<std::string> all;
+  for (std::size_t n = 0; n < files.hosts[0].nics.size(); ++n)
+    all.push_back(fmt::format("NIC{} {}", n, plain(files.hosts[0].nics[n].name)));
+  if (!all.empty()) files.facts.push_back(fmt::format("names: {}", fmt::join(all, ", ")));
 }
 
 void add_fabric(FabricShape shape, const std::string& name, ClusterFiles& files) {
@@ -46,9 +60,19 @@ void add_fabric(FabricShape shape, const std::string& name, ClusterFiles& files)
   files.fabric = std::move(shape);
 }
 
+void add_tree(SwitchTree tree, const std::string& name, ClusterFiles& files, Names names) {
+  add_fabric(std::move(tree.shape), name, files);
+  if (names == Names::drop) return;
+  std::vector<std::string> all;
+  for (const SwitchTree::Group& leaf : tree.leaves)
+    all.push_back(fmt::format("{} ({} nodes)", plain(leaf.name), leaf.nodes.size()));
+  if (!all.empty()) files.facts.push_back(fmt::format("leaves: {}", fmt::join(all, ", ")));
+}
+
 }  // namespace
 
-void add_cluster_file(const std::string& text, const std::string& name, ClusterFiles& files) {
+void add_cluster_file(const std::string& text, const std::string& name, ClusterFiles& files,
+                      Names names) {
   const FileKind kind = file_kind(text);
   switch (kind) {
     case FileKind::nccl_topology: {
@@ -58,7 +82,7 @@ void add_cluster_file(const std::string& text, const std::string& name, ClusterF
           topology.hosts.size(), topology.hosts.size() == 1 ? "" : "s", counts(topology.hosts[0])));
       files.joined_hosts = topology.joined_hosts;
       append(topology.notes, files.notes);
-      return add_hosts(std::move(topology.hosts), name, files);
+      return add_hosts(std::move(topology.hosts), name, files, names);
     }
     case FileKind::nccl_graph:
       refuse(name, nccl_graph_in_words(text, "").substr(2) +
@@ -68,16 +92,16 @@ void add_cluster_file(const std::string& text, const std::string& name, ClusterF
       files.facts.push_back("nvidia-smi topo: " + counts(matrix.node));
       files.is_pcie_view = matrix.is_pcie_view;
       append(matrix.notes, files.notes);
-      return add_hosts({std::move(matrix.node)}, name, files);
+      return add_hosts({std::move(matrix.node)}, name, files, names);
     }
     case FileKind::ibnetdiscover:
       return add_fabric(read_ibnetdiscover(text, name).shape, name, files);
     case FileKind::slurm_conf:
-      return add_fabric(read_slurm_conf(text, name).shape, name, files);
+      return add_tree(read_slurm_conf(text, name), name, files, names);
     case FileKind::slurm_yaml:
-      return add_fabric(read_slurm_yaml(text, name).shape, name, files);
+      return add_tree(read_slurm_yaml(text, name), name, files, names);
     case FileKind::topograph_yaml:
-      return add_fabric(read_topograph_yaml(text, name).shape, name, files);
+      return add_tree(read_topograph_yaml(text, name), name, files, names);
     default:
       break;
   }

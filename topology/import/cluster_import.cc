@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "topology/cluster_yaml.h"
+#include "topology/import/detail/fabric_of.h"
 #include "topology/import/nic_choice.h"
 
 namespace refit {
@@ -43,7 +44,10 @@ class Importer {
       is_first_ = result_.spec.groups.empty();
       add_group(shape, hosts, kinds.size());
     }
-    if (result_.missing.empty() && files_.fabric) add_fabric(*files_.fabric);
+    if (result_.missing.empty() && files_.fabric) {
+      result_.spec.fabrics = {detail::fabric_of(*files_.fabric, result_.spec.groups,
+                                                result_.spec.fabrics.front(), result_.notes)};
+    }
     return std::move(result_);
   }
 
@@ -92,8 +96,11 @@ class Importer {
   void ask_rest(NodeGroupSpec& group) {
     if (!answers_.nics_per_node) missing("--nics-per-node N", "NICs of a node that carry weights");
     set_nic_rate({}, group);
-    if (!answers_.nvlink_domain_gpus)
+    const bool has_domains = files_.fabric && !files_.fabric->domain_nodes.empty();
+    if (!answers_.nvlink_domain_gpus && !has_domains)
       missing("--nvlink-domain N", "GPUs that reach each other by NVLink; 1: none");
+    if (!answers_.nvlink_bytes_per_s && answers_.nvlink_domain_gpus != 1)
+      missing("--nvlink-bandwidth RATE", "of one GPU and direction, as in 450GB/s");
     result_.spec.groups.push_back(group);
   }
 
@@ -153,8 +160,8 @@ class Importer {
       source("nvlink_domain_gpus", "--nvlink-domain");
     } else if (files_.fabric && !files_.fabric->domain_nodes.empty()) {
       set_domains_of_fabric(group);
-    } else if (!shape.nvlink_island.empty()) {
-      set_islands(shape, order, group);
+    } else if (!shape.nvlink_domain.empty()) {
+      set_domains_of_node(shape, order, group);
     } else if (gpus == 1) {
       group.nvlink_domain_gpus = 1;
     } else if (catalog_ && catalog_->group.gpus_per_node == gpus) {
@@ -181,12 +188,12 @@ class Importer {
     source("domain_sizes", "the scheduler's blocks");
   }
 
-  void set_islands(const NodeShape& shape, std::vector<int>& order, NodeGroupSpec& group) {
+  void set_domains_of_node(const NodeShape& shape, std::vector<int>& order, NodeGroupSpec& group) {
     std::map<int, int> size;
-    for (const int island : shape.nvlink_island) ++size[island];
+    for (const int domain : shape.nvlink_domain) ++size[domain];
     std::vector<int> alone;
     for (const int gpu : order) {
-      if (size[shape.nvlink_island[at(gpu)]] == 1) alone.push_back(gpu);
+      if (size[shape.nvlink_domain[at(gpu)]] == 1) alone.push_back(gpu);
     }
     const int gpus = group.gpus_per_node;
     if (size.size() == 1 && gpus > 1) {
@@ -203,7 +210,7 @@ class Importer {
                        ranges_of(alone), alone.size() == 1 ? "has" : "have"));
     }
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      const int x = shape.nvlink_island[at(a)], y = shape.nvlink_island[at(b)];
+      const int x = shape.nvlink_domain[at(a)], y = shape.nvlink_domain[at(b)];
       return std::pair(-size[x], x) < std::pair(-size[y], y);
     });
     if (!std::is_sorted(order.begin(), order.end())) {
@@ -212,7 +219,7 @@ class Importer {
     }
     std::vector<int> sizes;
     for (std::size_t i = 0; i < order.size(); i += at(sizes.back()))
-      sizes.push_back(size[shape.nvlink_island[at(order[i])]]);
+      sizes.push_back(size[shape.nvlink_domain[at(order[i])]]);
     for (int n = 0; n < group.nodes; ++n)
       group.domain_sizes.insert(group.domain_sizes.end(), sizes.begin(), sizes.end());
     source("domain_sizes", kFromFile);
@@ -426,65 +433,6 @@ class Importer {
       group.gpu_memory_bytes = catalog_->group.gpu_memory_bytes;
       source("gpu_memory", from_catalog());
     }
-  }
-
-  // The first blocks, as many as there are nodes.
-  void add_fabric(const FabricShape& shape) {
-    FabricSpec fabric;
-    fabric.latency_s = catalog_ ? catalog_->fabric.latency_s : 0;
-    const NodeGroupSpec& group = result_.spec.groups.front();
-    int rails = 1;
-    if (shape.rail_optimized) {
-      std::set<std::vector<int>> bundles;
-      for (const GpuNics& gpu : group.gpu_nics) bundles.insert(gpu.nics);
-      rails = bundles.empty() ? std::min(group.nics_per_node, group.gpus_per_node)
-                              : static_cast<int>(bundles.size());
-    }
-    std::size_t seen_rails = 1;
-    bool says_trunks = true;
-    for (const FabricShape::Block& block : shape.blocks) {
-      seen_rails = std::max(seen_rails, block.trunk_bytes_per_s.size());
-      says_trunks &= !block.trunk_bytes_per_s.empty();
-    }
-    fabric.rail_optimized =
-        shape.rail_optimized && (!says_trunks || seen_rails == static_cast<std::size_t>(rails));
-    if (shape.rail_optimized && !fabric.rail_optimized) {
-      note(
-          fmt::format("the fabric has {} leaves for each block of nodes, a node has {} rails; here "
-                      "such leaves are one with the sum of their trunks",
-                      seen_rails, rails));
-    }
-    int left = group.nodes;
-    for (const FabricShape::Block& block : shape.blocks) {
-      if (left == 0) break;
-      fabric.leaf_nodes.push_back(std::min(block.nodes, left));
-      left -= fabric.leaf_nodes.back();
-      if (!says_trunks) continue;
-      if (fabric.rail_optimized) {
-        fabric.trunk_bytes_per_s.insert(fabric.trunk_bytes_per_s.end(),
-                                        block.trunk_bytes_per_s.begin(),
-                                        block.trunk_bytes_per_s.end());
-      } else {
-        double sum = 0;
-        for (const double rate : block.trunk_bytes_per_s) sum += rate;
-        fabric.trunk_bytes_per_s.push_back(sum);
-      }
-    }
-    // As nodes_per_leaf where all leaves but the last are equal.
-    std::vector<int>& sizes = fabric.leaf_nodes;
-    const bool equal = std::all_of(sizes.begin(), sizes.end() - 1,
-                                   [&](int size) { return size == sizes.front(); });
-    if (equal && sizes.back() <= sizes.front()) {
-      fabric.nodes_per_leaf = sizes.front();
-      sizes.clear();
-    }
-    if (!says_trunks) {
-      fabric.oversubscription = catalog_ ? catalog_->fabric.oversubscription : 1;
-      note(
-          "what trunks carry is not in the file; the fabric counts as non-blocking (set "
-          "fabric.oversubscription if it is not)");
-    }
-    result_.spec.fabrics = {std::move(fabric)};
   }
 
   const ClusterFiles& files_;

@@ -31,9 +31,12 @@ struct ClusterFiles {
   ImportNotes notes;
 };
 
+enum class Names { drop, keep };  // of NICs and switches, in the facts
+
 // Error(bad_input) if the text is nothing about machines, or stands beside another file of its
 // kind.
-void add_cluster_file(const std::string& text, const std::string& name, ClusterFiles& files);
+void add_cluster_file(const std::string& text, const std::string& name, ClusterFiles& files,
+                      Names names = Names::drop);
 
 struct MissingAnswer {
   std::string option;  // "--nic-bandwidth RATE"

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "topology/import/detail/islands.h"
+#include "topology/import/detail/disjoint_sets.h"
 #include "topology/import/detail/text_lines.h"
 
 namespace refit {
@@ -209,7 +209,7 @@ class Reader {
   // Leaves with mostly the same hosts are the rails of one block of nodes. A few hosts on both are
   // no proof: several machines may be called "localhost".
   void find_blocks(FabricShape& shape) {
-    detail::Islands islands(leaves_.size());
+    detail::DisjointSets sets(leaves_.size());
     std::map<std::string, std::vector<std::size_t>> leaves_of;
     for (std::size_t l = 0; l < leaves_.size(); ++l) {
       for (const std::string& host : leaves_[l].hosts) leaves_of[host].push_back(l);
@@ -223,11 +223,10 @@ class Reader {
     }
     for (const auto& [pair, hosts] : shared) {
       const auto [a, b] = pair;
-      if (2 * hosts >= std::min(leaves_[a].hosts.size(), leaves_[b].hosts.size()))
-        islands.join(a, b);
+      if (2 * hosts >= std::min(leaves_[a].hosts.size(), leaves_[b].hosts.size())) sets.join(a, b);
     }
     std::map<int, std::vector<std::size_t>> leaves_of_block;
-    const std::vector<int> numbers = islands.numbers();
+    const std::vector<int> numbers = sets.numbers();
     for (std::size_t l = 0; l < leaves_.size(); ++l) leaves_of_block[numbers[l]].push_back(l);
     std::size_t rails = 0;
     for (const auto& [block, of] : leaves_of_block) rails = std::max(rails, of.size());

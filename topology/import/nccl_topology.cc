@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "topology/import/detail/islands.h"
+#include "topology/import/detail/disjoint_sets.h"
 #include "topology/import/detail/nccl_xml.h"
 
 namespace refit {
@@ -275,7 +275,7 @@ class Reader {
     std::map<std::string_view, std::size_t> gpu_at;
     for (std::size_t g = 0; g < host.gpus.size(); ++g)
       gpu_at.emplace(host.gpus[g].pci.attribute("busid"), g);
-    detail::Islands islands(host.gpus.size() + 1);  // the last one is the switches
+    detail::DisjointSets sets(host.gpus.size() + 1);  // the last one is the switches
     std::optional<long> count_of_pair;
     for (std::size_t g = 0; g < host.gpus.size(); ++g) {
       SeenGpu& seen = shape.gpus.emplace_back();
@@ -306,7 +306,7 @@ class Reader {
           count_of_pair = count;
           ++pairs_;
         }
-        islands.join(g, peer);
+        sets.join(g, peer);
         seen.nvlinks += static_cast<int>(count);
       }
       all_switched_ = all_switched_ && switched;
@@ -315,8 +315,8 @@ class Reader {
     const bool is_dump = std::any_of(host.gpus.begin(), host.gpus.end(),
                                      [](const Gpu& g) { return g.gpu.has_value(); });
     if (any_link || is_dump) {
-      shape.nvlink_island = islands.numbers();
-      shape.nvlink_island.resize(host.gpus.size());
+      shape.nvlink_domain = sets.numbers();
+      shape.nvlink_domain.resize(host.gpus.size());
     }
   }
 

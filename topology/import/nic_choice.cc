@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "topology/import/detail/islands.h"
+#include "topology/import/detail/disjoint_sets.h"
 
 namespace refit {
 namespace {
@@ -163,14 +163,14 @@ class Chooser {
   }
 
   void share_all() {
-    detail::Islands islands(users_.size() + node_.nics.size());
+    detail::DisjointSets sets(users_.size() + node_.nics.size());
     for (std::size_t g = 0; g < users_.size(); ++g) {
-      for (const int nic : users_[g]) islands.join(g, users_.size() + at(nic));
+      for (const int nic : users_[g]) sets.join(g, users_.size() + at(nic));
     }
     for (std::size_t g = 0; g < users_.size(); ++g) {
       if (users_[g].empty()) continue;
       for (const int nic : choice_.carriers) {
-        if (islands.joined(g, users_.size() + at(nic))) users_[g].insert(nic);
+        if (sets.joined(g, users_.size() + at(nic))) users_[g].insert(nic);
       }
     }
     choice_.notes.push_back(
@@ -199,9 +199,9 @@ class Chooser {
     }
     for (const auto& [distance, gpus] : far) {
       choice_.notes.push_back(
-          fmt::format("GPU{} {} no near NIC: {} NICs at {}, shared with GPUs that are near them",
+          fmt::format("GPU{} {} no near NIC and {} one at {}, shared with GPUs that are near them",
                       ranges_of(gpus), gpus.size() == 1 ? "has" : "have",
-                      gpus.size() == 1 ? "it uses" : "they use", to_string(distance)));
+                      gpus.size() == 1 ? "uses" : "use", to_string(distance)));
     }
   }
 

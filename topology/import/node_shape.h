@@ -47,7 +47,7 @@ struct NodeShape {
   std::vector<SeenNic> nics;
   std::vector<std::vector<SeenPath>> paths;  // [gpu][nic]
   // GPUs with equal numbers reach each other by NVLink; empty: the text can't tell.
-  std::vector<int> nvlink_island;
+  std::vector<int> nvlink_domain;
   // Devices whose kind is not said, in groups behind one switch (an old vendor's file).
   std::vector<int> unknown_behind_switch;
 

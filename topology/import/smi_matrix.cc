@@ -11,7 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "topology/import/detail/islands.h"
+#include "topology/import/detail/disjoint_sets.h"
 #include "topology/import/detail/text_lines.h"
 
 namespace refit {
@@ -213,7 +213,7 @@ class Reader {
   SmiMatrix matrix() {
     SmiMatrix result;
     NodeShape& node = result.node;
-    detail::Islands islands(gpus_);
+    detail::DisjointSets sets(gpus_);
     bool any_nvlink = false;
     for (std::size_t g = 0; g < gpus_; ++g) {
       const std::vector<Cell>& row = rows_[g];
@@ -234,7 +234,7 @@ class Reader {
           node.paths[g].push_back({*row[c].distance, 0});
         } else if (row[c].nvlinks > 0) {
           any_nvlink = true;
-          islands.join(g, c);
+          sets.join(g, c);
           // Through a switch every neighbour is told all links; side by side each has its own.
           node.gpus[g].nvlinks = std::max(node.gpus[g].nvlinks, row[c].nvlinks);
         }
@@ -242,7 +242,7 @@ class Reader {
     }
     check_symmetry();
     for (std::size_t c = gpus_; c < columns_.size(); ++c) node.nics.push_back({columns_[c], 0, {}});
-    if (any_nvlink || gpus_ == 1) node.nvlink_island = islands.numbers();
+    if (any_nvlink || gpus_ == 1) node.nvlink_domain = sets.numbers();
     result.is_pcie_view = !any_nvlink && gpus_ > 1;
     result.notes = std::move(notes_);
     return result;

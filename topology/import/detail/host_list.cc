@@ -25,10 +25,10 @@ class Expander {
       if (i < list.size() && list[i] == '[' && ++depth > 1) fail("a bracket stands in a bracket");
       if (i < list.size() && list[i] == ']' && --depth < 0) fail("']' without '['");
       if (i < list.size() && (list[i] != ',' || depth > 0)) continue;
+      if (depth != 0) fail("'[' without ']'");
       if (i > begin) add(list.substr(begin, i - begin));
       begin = i + 1;
     }
-    if (depth != 0) fail("'[' without ']'");
     return std::move(hosts_);
   }
 

@@ -8,14 +8,14 @@
 namespace refit::detail {
 
 // Things that are joined, directly or over others.
-class Islands {
+class DisjointSets {
  public:
-  explicit Islands(std::size_t things) : up_(things) { std::iota(up_.begin(), up_.end(), 0u); }
+  explicit DisjointSets(std::size_t things) : up_(things) { std::iota(up_.begin(), up_.end(), 0u); }
 
   void join(std::size_t a, std::size_t b) { up_[root(a)] = root(b); }
   bool joined(std::size_t a, std::size_t b) { return root(a) == root(b); }
 
-  // Of each thing the number of its island, counted from 0 in the order they are met.
+  // Of each thing the number of its set, counted from 0 in the order they are met.
   std::vector<int> numbers() {
     std::map<std::size_t, int> seen;
     std::vector<int> result;

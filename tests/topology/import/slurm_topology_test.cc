@@ -1,0 +1,98 @@
+#include "topology/import/slurm_topology.h"
+
+#include <catch2/catch.hpp>
+
+#include "topology/import/detail/host_list.h"
+
+using namespace refit;
+
+namespace {
+
+std::vector<int> sizes(const SwitchTree& tree) {
+  std::vector<int> result;
+  for (const FabricShape::Block& block : tree.shape.blocks) result.push_back(block.nodes);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("host lists: ranges, zeros in front, several brackets", "[import]") {
+  using detail::expand_hosts;
+  REQUIRE(expand_hosts("srv[08-10,2],b", "x") ==
+          std::vector<std::string>{"srv08", "srv09", "srv10", "srv2", "b"});
+  REQUIRE(expand_hosts("r[1-2]n[1-2]", "x") ==
+          std::vector<std::string>{"r1n1", "r1n2", "r2n1", "r2n2"});
+  REQUIRE_THROWS_WITH(expand_hosts("a[1-2", "t:3"),
+                      "t:3: '[' without ']'; a list of nodes looks like srv[1-3,7]");
+  REQUIRE_THROWS_WITH(expand_hosts("a[3-1]", "t:3"),
+                      Catch::Contains("a range runs from 3 down to 1"));
+  REQUIRE_THROWS_WITH(expand_hosts("a[1-999999999]", "t"),
+                      Catch::Contains("more than 1000000 nodes"));
+  REQUIRE_THROWS_WITH(expand_hosts("a[1-9999]b[1-9999]", "t"),
+                      Catch::Contains("more than 1000000"));
+}
+
+TEST_CASE("slurm conf: a tree's leaves come in its order, not the file's", "[import]") {
+  const SwitchTree tree = read_slurm_conf(
+      "# top\nSwitchName=core Switches=s[1-2]\nSwitchName=s2 Nodes=b[1-3]\n"
+      "SwitchName=s1 Nodes=a[1-2] LinkSpeed=100\n",
+      "topology.conf");
+  REQUIRE(sizes(tree) == std::vector<int>{2, 3});
+  REQUIRE(tree.switches == 3);
+  REQUIRE(tree.tiers == 2);
+}
+
+TEST_CASE("slurm conf: blocks are NVLink domains, and holes are said", "[import]") {
+  const SwitchTree tree = read_slurm_conf(
+      "BlockName=b1 Nodes=n[1-17]\nBlockName=b2 Nodes=n[21-30,32-38]\nBlockSizes=16,32\n", "t");
+  REQUIRE(tree.shape.domain_nodes == std::vector<int>{17, 17});
+  REQUIRE(tree.block_sizes == std::vector<int>{16, 32});
+  REQUIRE(tree.shape.notes.size() == 3);  // no switches, one hole, blocks as domains
+}
+
+TEST_CASE("topograph: blocks on switches, domains, a rack with holes", "[import]") {
+  const SwitchTree tree = read_topograph_yaml(R"(
+switches:
+  top: {switches: [l1, l2]}
+blocks:
+- {switch: l2, nodes: ["n[34-36]"], annotations: {accelerator.example/domain: d2}}
+- {switch: l1, nodes: ["n[21-22]", n25], annotations: {accelerator.example/domain: d1}}
+)",
+                                              "m.yaml");
+  REQUIRE(sizes(tree) == std::vector<int>{3, 3});
+  REQUIRE(tree.leaves[0].name == "l1");
+  REQUIRE(tree.shape.domain_nodes == std::vector<int>{3, 3});
+  REQUIRE(tree.shape.notes.size() == 1);
+  REQUIRE(tree.shape.notes[0].find("2 holes") != std::string::npos);
+}
+
+TEST_CASE("slurm yaml: the default topology of several is read", "[import]") {
+  const SwitchTree tree = read_slurm_yaml(R"(
+- topology: other
+  block: {block_sizes: [2], blocks: [{block: b, nodes: "x[1-2]"}]}
+- topology: mine
+  cluster_default: true
+  tree:
+    switches:
+      - {switch: root, children: "s[1-2]"}
+      - {switch: s1, nodes: "n[1-4]"}
+      - {switch: s2, nodes: "n[5-8]"}
+)",
+                                          "topology.yaml");
+  REQUIRE(sizes(tree) == std::vector<int>{4, 4});
+}
+
+TEST_CASE("slurm: what is wrong names its line", "[import]") {
+  const auto [text, message] = GENERATE(table<std::string, std::string>({
+      {"SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n", "t:2: a switch stands twice"},
+      {"SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1\n", "t: a node hangs on two switches"},
+      {"SwitchName=a Switches=b\nSwitchName=b Switches=a\n",
+       "t: switches name each other in a ring"},
+      {"SwitchName=a Switches=c\nSwitchName=b Switches=c\nSwitchName=c Nodes=n1\n",
+       "t:2: a switch hangs below two others; trees alone can be read"},
+      {"hello\n", "t:1: expected KEY=VALUE, as in SwitchName=leaf1 Nodes=node[1-18]"},
+      {"# nothing\n", "t: neither a switch nor a block is in it"},
+  }));
+  CAPTURE(text);
+  REQUIRE_THROWS_WITH(read_slurm_conf(text, "t"), message);
+}
