@@ -1,0 +1,203 @@
+#include "scenarios/import/shell_words.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+namespace refit {
+namespace {
+
+// Substituted values can be substituted again; no command line is longer.
+constexpr std::size_t kMostWord = std::size_t{1} << 16;
+
+bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+bool is_assignment(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos || equals == 0) return false;
+  if (std::isdigit(static_cast<unsigned char>(word.front()))) return false;
+  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), is_name);
+}
+
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  std::vector<ShellWord> words() {
+    while (at_ < text_.size()) step();
+    end_word();
+    return std::move(words_);
+  }
+
+ private:
+  void step() {
+    const char c = text_[at_];
+    if (c == '\n') ++line_;
+    if (quote_ != 0) return step_quoted(c);
+    if (c == '\\') {
+      if (next() == '\r') ++at_;
+      if (next() == '\n') {
+        ++line_;
+      } else if (at_ + 1 < text_.size()) {
+        put(next());
+      }
+      at_ += 2;
+    } else if (c == '\'' || c == '"') {
+      quote_ = c;
+      in_word_ = true;
+      ++at_;
+    } else if (c == '$') {
+      substitute();
+    } else if (c == '#' && !in_word_) {
+      at_ = std::min(text_.find('\n', at_), text_.size());
+    } else if (std::isspace(static_cast<unsigned char>(c)) || c == ';' || c == '&') {
+      end_word();
+      ++at_;
+    } else if (c == '(' && in_word_ && word_.size() > 1 && word_.back() == '=' &&
+               is_assignment(word_)) {
+      word_.clear();  // an array: its words follow
+      in_word_ = false;
+      ++arrays_;
+      ++at_;
+    } else if (c == ')' && arrays_ > 0 && open_brackets() == 0) {
+      end_word();
+      --arrays_;
+      ++at_;
+    } else {
+      put(c);
+      ++at_;
+    }
+  }
+
+  void step_quoted(char c) {
+    if (c == quote_) {
+      quote_ = 0;
+      ++at_;
+    } else if (quote_ == '"' && c == '$') {
+      substitute();
+    } else if (quote_ == '"' && c == '\\' && at_ + 1 < text_.size()) {
+      if (next() == '\n') {
+        ++line_;
+      } else {
+        put(next());
+      }
+      at_ += 2;
+    } else {
+      put(c);
+      ++at_;
+    }
+  }
+
+  char next() const { return at_ + 1 < text_.size() ? text_[at_ + 1] : '\0'; }
+
+  std::ptrdiff_t open_brackets() const {
+    return std::count(word_.begin(), word_.end(), '(') - std::count(word_.begin(), word_.end(), ')');
+  }
+
+  void put(char c) {
+    if (!in_word_) word_line_ = line_;
+    in_word_ = true;
+    if (word_.size() < kMostWord) word_ += c;
+  }
+
+  void put(std::string_view text) {
+    for (const char c : text) put(c);
+  }
+
+  // At a '$'.
+  void substitute() {
+    const std::size_t begin = at_;
+    if (next() == '(' || next() == '{') {
+      const char open = next(), close = open == '(' ? ')' : '}';
+      int depth = 0;
+      for (++at_; at_ < text_.size(); ++at_) {
+        if (text_[at_] == open) ++depth;
+        if (text_[at_] == close && --depth == 0) break;
+      }
+      at_ = std::min(at_ + 1, text_.size());
+      const std::string_view whole = text_.substr(begin, at_ - begin);
+      line_ += static_cast<int>(std::count(whole.begin(), whole.end(), '\n'));
+      if (open == '(' || whole.size() < 4) return put(whole);
+      return put_variable(whole.substr(2, whole.size() - 3), whole);
+    }
+    ++at_;
+    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+    put_variable(text_.substr(begin + 1, at_ - begin - 1), text_.substr(begin, at_ - begin));
+  }
+
+  void put_variable(std::string_view inside, std::string_view whole) {
+    if (inside.ends_with("[@]") || inside.ends_with("[*]")) return;  // its words were written already
+    const std::size_t end = std::min(
+        static_cast<std::size_t>(std::find_if_not(inside.begin(), inside.end(), is_name) -
+                                 inside.begin()),
+        inside.size());
+    const auto found = variables_.find(std::string(inside.substr(0, end)));
+    const std::string_view rest = inside.substr(end);
+    if (found != variables_.end()) return put(found->second);
+    if (rest.starts_with(":-") || rest.starts_with(":=")) return put(rest.substr(2));
+    if (rest.starts_with("-") || rest.starts_with("=")) return put(rest.substr(1));
+    put(whole);
+  }
+
+  void end_word() {
+    if (in_word_) {
+      if (is_assignment(word_)) {
+        const std::size_t equals = word_.find('=');
+        variables_[word_.substr(0, equals)] = word_.substr(equals + 1);
+      }
+      words_.push_back({std::move(word_), word_line_});
+    }
+    word_.clear();
+    in_word_ = false;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int line_ = 1, word_line_ = 1, arrays_ = 0;
+  char quote_ = 0;
+  bool in_word_ = false;
+  std::string word_;
+  std::vector<ShellWord> words_;
+  std::map<std::string, std::string> variables_;
+};
+
+std::string flag_name(std::string_view word) {
+  std::string name(word.substr(0, word.find('=')));
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+}  // namespace
+
+std::vector<ShellWord> shell_words(std::string_view text) { return Scanner(text).words(); }
+
+std::optional<std::string> open_variable(std::string_view word) {
+  const std::size_t at = word.find('$');
+  if (at == std::string_view::npos) return std::nullopt;
+  return std::string(word.substr(at));
+}
+
+ShellFlags::ShellFlags(const std::vector<ShellWord>& words) {
+  for (const ShellWord& word : words) {
+    if (word.text.starts_with("--") && word.text.size() > 2) {
+      Flag flag{flag_name(word.text), {}, word.line};
+      const std::size_t equals = word.text.find('=');
+      if (equals != std::string::npos) flag.values.push_back(word.text.substr(equals + 1));
+      flags_.push_back(std::move(flag));
+    } else if (!flags_.empty()) {
+      flags_.back().values.push_back(word.text);
+    }
+  }
+}
+
+const ShellFlags::Flag* ShellFlags::find(std::string_view name) {
+  Flag* last = nullptr;
+  for (Flag& flag : flags_) {
+    if (flag.name != name) continue;
+    flag.asked = true;
+    last = &flag;
+  }
+  return last;
+}
+
+}  // namespace refit
