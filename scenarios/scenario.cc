@@ -7,7 +7,7 @@
 #include "base/text_file.h"
 #include "base/error.h"
 #include "base/yaml.h"
-#include "models/import/hf_config.h"
+#include "models/import/model_file.h"
 #include "scenarios/detail/read.h"
 #include "scenarios/layout_error.h"
 #include "topology/cluster_yaml.h"
@@ -22,7 +22,8 @@ std::string beside(const std::string& scenario_path, const std::string& path) {
 }
 
 bool looks_like_path(const std::string& text) {
-  return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".yaml");
+  return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".yaml") ||
+         text.ends_with(".safetensors");
 }
 
 // The file that a key names; it must be there.
@@ -65,7 +66,7 @@ ModelSpec read_model(const YamlNode& node, const std::string& scenario_path) {
     }
   }
   const std::string text = name.text();
-  if (looks_like_path(text)) return load_hf_config(file_of(name, scenario_path), options);
+  if (looks_like_path(text)) return load_model(file_of(name, scenario_path), options);
   try {
     return catalog_model(text, options);
   } catch (const Error& error) {

@@ -12,7 +12,7 @@
 #include "base/text_file.h"
 #include "base/units.h"
 #include "base/yaml.h"
-#include "models/import/hf_config.h"
+#include "models/import/model_file.h"
 #include "topology/cluster_yaml.h"
 
 namespace refit {
@@ -22,7 +22,8 @@ constexpr std::size_t kMostClusterBytes = std::size_t{1} << 20;
 
 bool is_path(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".json") ||
-         text.ends_with(".yaml") || text.ends_with(".yml");
+         text.ends_with(".yaml") || text.ends_with(".yml") ||
+         text.ends_with(".safetensors");
 }
 
 std::string lower(std::string text) {
@@ -231,7 +232,7 @@ std::optional<ModelSpec> model_of(const Imported& imported, const ImportAnswers&
   if (const auto set = answered(answers, "model.name")) name = *set;
   if (answers.model) name = *answers.model;
   if (name.empty()) return std::nullopt;
-  return is_path(name) ? load_hf_config(name) : catalog_model(name);
+  return is_path(name) ? load_model(name) : catalog_model(name);
 }
 
 void set_gpus(Imported& imported, std::int64_t training, std::int64_t generation, bool colocated,
