@@ -57,7 +57,25 @@ FileKind kind_of_line(std::string_view raw) {
     return FileKind::ibnetdiscover;
   if (starts(line, "SwitchName=") || starts(line, "BlockName=") || starts(line, "BlockSizes="))
     return FileKind::slurm_conf;
+  if (has(line, "actor_rollout_ref.")) return FileKind::hydra_words;
+  if (has(line, "--tensor-model-parallel-size") || has(line, "--num-attention-heads") ||
+      has(line, "--rollout-num-gpus-per-engine"))
+    return FileKind::megatron_flags;
+  for (const std::string_view start : {"sglang:d", "sglang.d", "vllm:d", "vllm.d"}) {
+    if (starts(line, start)) return FileKind::areal_allocation;
+  }
+  if (has(line, "allocation_mode")) return FileKind::areal_allocation;
   return FileKind::unknown;
+}
+
+FileKind kind_of_json(std::string_view text) {
+  if (has(text, "\"refit.")) return FileKind::refit_json;
+  if (has(text, "\"weight_map\"")) return FileKind::safetensors_index;
+  if (has(text, "\"default_tensors\"")) return FileKind::m2n_layers;
+  if (has(text, "\"num_gpus\"") && has(text, "\"generation\"")) return FileKind::m2n_system;
+  if (has(text, "\"architectures\"") || has(text, "\"model_type\"")) return FileKind::hf_config;
+  if (has(text, "\"shape\"") && has(text, "\"dtype\"")) return FileKind::m2n_model;
+  return FileKind::json;
 }
 
 // YAML is told by the keys at its left margin.
@@ -69,6 +87,7 @@ FileKind kind_of_yaml(std::string_view text) {
     at = end + 1;
     if (starts(line, "scenario:")) return FileKind::scenario;
     if (starts(line, "cluster:") || starts(line, "catalog:")) return FileKind::cluster;
+    if (starts(line, "policy:") || starts(line, "defaults:")) return FileKind::nemo_recipe;
     if (starts(line, "switches:") || starts(line, "blocks:")) return FileKind::topograph_yaml;
     if (starts(line, "- topology:")) return FileKind::slurm_yaml;
     group |= starts(line, "gpus_per_node:") || starts(line, "groups:");
@@ -86,7 +105,7 @@ FileKind file_kind(std::string_view text) {
   if (first == std::string_view::npos) return FileKind::empty;
   if (has(text, std::string_view("\0", 1))) return FileKind::binary;
   if (text[first] == '<') return kind_of_xml(text.substr(first));
-  if (text[first] == '{') return FileKind::json;
+  if (text[first] == '{') return kind_of_json(text);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const FileKind kind = kind_of_line(text.substr(at, end - at));
@@ -122,6 +141,26 @@ std::string_view words_of(FileKind kind) {
       return "a scenario of refit";
     case FileKind::cluster:
       return "a cluster of refit";
+    case FileKind::nemo_recipe:
+      return "a recipe of NeMo RL";
+    case FileKind::hydra_words:
+      return "overrides of verl";
+    case FileKind::megatron_flags:
+      return "flags of Megatron, slime or miles";
+    case FileKind::areal_allocation:
+      return "an allocation of AReaL";
+    case FileKind::m2n_system:
+      return "a system file of NCCL M2N";
+    case FileKind::m2n_model:
+      return "a model file of NCCL M2N";
+    case FileKind::m2n_layers:
+      return "a layer file of NCCL M2N, which has no element types, and which no program reads";
+    case FileKind::hf_config:
+      return "a config.json of Hugging Face";
+    case FileKind::safetensors_index:
+      return "the index of a checkpoint";
+    case FileKind::refit_json:
+      return "JSON that refit wrote";
     case FileKind::json:
       return "JSON";
     case FileKind::unknown:

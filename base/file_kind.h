@@ -19,6 +19,16 @@ enum class FileKind {
   topograph_yaml,  // topograph's model of switches and blocks
   scenario,        // YAML of ours with a cluster in it
   cluster,         // YAML of ours, a cluster alone
+  nemo_recipe,     // YAML of NeMo RL: policy, or a chain of defaults
+  hydra_words,     // overrides of verl
+  megatron_flags,  // of Megatron-LM, slime or miles
+  areal_allocation,
+  m2n_system,
+  m2n_model,
+  m2n_layers,  // NCCL M2N's older schema, which no program of its reads
+  hf_config,
+  safetensors_index,
+  refit_json,  // a plan, prediction or measurement of ours
   json,
   unknown,
 };

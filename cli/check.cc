@@ -29,6 +29,7 @@ namespace {
 struct CheckOptions {
   std::string file;
   ClusterFileOptions machines;
+  LayoutFileOptions layout;
   std::optional<std::string> strategies;
   std::vector<std::string> runtimes;
 };
@@ -120,7 +121,7 @@ int say_layout_findings(const LayoutError& error) {
 int check(const CheckOptions& options) {
   std::optional<Question> loaded;
   try {
-    loaded = load_question(options.file, options.machines);
+    loaded = load_question(options.file, options.machines, options.layout);
   } catch (const LayoutError& error) {
     return say_layout_findings(error);
   }
@@ -152,7 +153,8 @@ int check(const CheckOptions& options) {
 void add_check(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("check", "Plan a scenario and prove the plans correct");
   auto options = std::make_shared<CheckOptions>();
-  verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
+  verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan");
+  add_layout_files(*verb, options->layout);
   add_cluster_files(*verb, options->machines);
   verb->add_option("--strategy", options->strategies,
                    std::string("Comma separated: ") + kStrategyNames + "; default: all but auto");

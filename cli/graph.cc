@@ -20,6 +20,7 @@ namespace {
 struct GraphOptions {
   std::string file;
   ClusterFileOptions machines;
+  LayoutFileOptions layout;
   std::optional<std::string> strategy;
   std::optional<std::string> level;
   std::string output = "-";
@@ -49,7 +50,7 @@ void require_suffix(const std::string& output) {
 
 int graph(const GraphOptions& options) {
   require_suffix(options.output);
-  const Question question = load_question(options.file, options.machines);
+  const Question question = load_question(options.file, options.machines, options.layout);
   const Scenario& scenario = question.scenario;
   const Schedule schedule = planned(question, options);
   Progress progress("drawing " + scenario.name);
@@ -69,7 +70,8 @@ int graph(const GraphOptions& options) {
 void add_graph(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("graph", "Draw who sends what to whom, as DOT or SVG");
   auto options = std::make_shared<GraphOptions>();
-  verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
+  verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan");
+  add_layout_files(*verb, options->layout);
   add_cluster_files(*verb, options->machines);
   verb->add_option(
       "--strategy", options->strategy,

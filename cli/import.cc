@@ -7,6 +7,8 @@ namespace {
 // A kind is a verb below `import`, and adds itself as verbs do.
 constexpr void (*kKinds[])(CLI::App& import, Action& action) = {
     add_import_cluster,
+    add_import_layouts,
+    add_import_models,
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ namespace {
 struct PlanVerbOptions {
   std::string file;
   ClusterFileOptions machines;
+  LayoutFileOptions layout;
   std::optional<std::string> strategy;
   std::vector<std::string> limits;
   std::optional<std::string> output;
@@ -30,9 +31,13 @@ struct PlanVerbOptions {
 
 // A plan is no question here.
 Scenario scenario_of(const PlanVerbOptions& options) {
-  require_machines(options.machines);
-  if (options.machines.files.empty()) return load_scenario(options.file);
-  return load_question(options.file, options.machines).scenario;
+  const bool is_question = options.layout.nemo || !options.machines.files.empty();
+  if (!is_question && !options.file.empty()) {
+    require_machines(options.machines);
+    require_layout(options.layout);
+    return load_scenario(options.file);
+  }
+  return load_question(options.file, options.machines, options.layout).scenario;
 }
 
 std::string phase_table(const Schedule& schedule) {
@@ -100,7 +105,8 @@ int run_plan(const PlanVerbOptions& options) {
 void add_plan(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("plan", "Plan a scenario, prove the plan, and save it");
   auto options = std::make_shared<PlanVerbOptions>();
-  verb->add_option("SCENARIO", options->file, "Scenario YAML")->required();
+  verb->add_option("SCENARIO", options->file, "Scenario YAML");
+  add_layout_files(*verb, options->layout);
   add_cluster_files(*verb, options->machines);
   verb->add_option(
       "--strategy", options->strategy,

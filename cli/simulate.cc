@@ -36,6 +36,7 @@ namespace {
 struct SimulateOptions {
   std::string file;
   ClusterFileOptions machines;
+  LayoutFileOptions layout;
   std::optional<std::string> strategies;
   std::vector<std::string> limits;
   bool json = false;
@@ -275,7 +276,7 @@ SimulationReport simulate_all(const Question& question, const SimulateOptions& o
 }
 
 int simulate(const SimulateOptions& options) {
-  Question question = load_question(options.file, options.machines);
+  Question question = load_question(options.file, options.machines, options.layout);
   if (question.plan && (options.strategies || !options.limits.empty())) {
     throw Error(ErrorCode::bad_input, fmt::format("{}: is a {} plan; {} is for scenarios",
                                                   options.file, question.plan->strategy,
@@ -293,7 +294,8 @@ int simulate(const SimulateOptions& options) {
 void add_simulate(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("simulate", "Predict how long a refit takes, per strategy");
   auto options = std::make_shared<SimulateOptions>();
-  verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
+  verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan");
+  add_layout_files(*verb, options->layout);
   add_cluster_files(*verb, options->machines);
   verb->add_option("--strategy", options->strategies,
                    std::string("Comma separated: ") + kStrategyNames + "; default: all but auto");

@@ -43,7 +43,17 @@ Policy policy_called(const Scenario& scenario, const std::string& name) {
 
 }  // namespace
 
-Question load_question(const std::string& path, const ClusterFileOptions& machines) {
+Question load_question(const std::string& path, const ClusterFileOptions& machines,
+                       const LayoutFileOptions& layout) {
+  require_layout(layout);
+  if (path.empty() != layout.nemo.has_value())
+    throw Error(ErrorCode::bad_input, path.empty()
+                                          ? "SCENARIO is required"
+                                          : "SCENARIO and --nemo both ask a question; keep one");
+  if (layout.nemo) {
+    return {parse_scenario(nemo_scenario(layout, machines), *layout.nemo + " as a scenario"),
+            std::nullopt};
+  }
   return parse_question(read_file(path), path, machines);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "cli/cluster_files.h"
+#include "cli/layout_files.h"
 #include "planner/plan.h"
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
@@ -20,7 +21,9 @@ struct Question {
 };
 
 // With files about machines, these instead of the scenario's cluster; a plan is made for its own.
-Question load_question(const std::string& path, const ClusterFileOptions& machines = {});
+// With a file about layouts, the scenario that it makes, and no path.
+Question load_question(const std::string& path, const ClusterFileOptions& machines = {},
+                       const LayoutFileOptions& layout = {});
 Question parse_question(const std::string& text, const std::string& path,
                         const ClusterFileOptions& machines = {});
 

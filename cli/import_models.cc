@@ -1,0 +1,162 @@
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/import_kinds.h"
+#include "cli/layout_files.h"
+#include "cli/output.h"
+#include "models/import/model_file.h"
+
+namespace refit {
+namespace {
+
+struct ImportModelOptions {
+  std::string file;
+  std::optional<std::string> model;  // to compare an index with
+  std::string output = "-";
+};
+
+// The model of the catalog with the same tensors, of the same sizes.
+std::string same_in_catalog(const ModelSpec& model) {
+  const auto shapes = [](const ModelSpec& m) {
+    std::string text;
+    for (const TensorSpec& t : m.tensors) {
+      if (t.scales || t.mtp) continue;
+      text += t.name;
+      for (const TensorDim& dim : t.dims) text += fmt::format(" {}", dim.size);
+    }
+    return text;
+  };
+  std::string names;
+  for (const std::string& name : catalog_models()) {
+    const ModelSpec other = catalog_model(name);
+    if (other.layers == model.layers && other.hidden == model.hidden &&
+        other.parameters() == model.parameters() && shapes(other) == shapes(model))
+      names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
+}
+
+std::string model_words(const ModelSpec& model) {
+  std::string text = fmt::format("# {}: {} parameters, {} bytes, {} tensors\n", model.name,
+                                 format_count(model.parameters()), format_count(model.bytes()),
+                                 format_count(model.checkpoint_tensors()));
+  text += fmt::format("# {} layers, hidden size {}, vocabulary {}", model.layers,
+                      format_count(model.hidden), format_count(model.vocab));
+  if (model.experts > 0) text += fmt::format(", {} experts a layer", model.experts);
+  if (model.heads.kv_heads > 0)
+    text += fmt::format(", {} query and {} key heads of {}", model.heads.q_heads,
+                        model.heads.kv_heads, model.heads.head_dim);
+  if (model.tied_embeddings) text += ", no head of its own";
+  return text + "\n";
+}
+
+ModelSpec model_of_file(const std::string& file) {
+  try {
+    return load_model(file);
+  } catch (const Error& error) {
+    throw naming_file(error, file,
+                      {FileKind::hf_config, FileKind::m2n_model, FileKind::safetensors_index,
+                       FileKind::binary, FileKind::json});
+  }
+}
+
+int import_model(const ImportModelOptions& options) {
+  require_other_file(options.file, options.output);
+  const ModelSpec model = model_of_file(options.file);
+  std::string text = model_words(model);
+  const std::string same = same_in_catalog(model);
+  if (!same.empty()) text += fmt::format("# the tensors of {} in the catalog\n", same);
+  namespace fs = std::filesystem;
+  std::string path = options.file;
+  if (options.output != "-" && !fs::path(path).is_absolute())
+    path = fs::absolute(path)
+               .lexically_relative(fs::absolute(options.output).parent_path())
+               .string();
+  if (path.find('/') == std::string::npos) path = "./" + path;
+  write_output(options.output, text + fmt::format("model: {}\n", path));
+  return 0;
+}
+
+CheckpointIndex index_of_file(const std::string& file) {
+  try {
+    return parse_checkpoint_index(read_file(file), file);
+  } catch (const Error& error) {
+    throw naming_file(error, file, {FileKind::safetensors_index});
+  }
+}
+
+// An index has names and perhaps a total: it can check a model, not make one.
+int import_index(const ImportModelOptions& options) {
+  require_other_file(options.file, options.output);
+  const CheckpointIndex index = index_of_file(options.file);
+  std::string text = fmt::format(
+      "# {}: {} tensors in {} files{}\n", options.file,
+      format_count(static_cast<std::int64_t>(index.names.size())), index.files,
+      index.total_bytes ? fmt::format(", {} bytes", format_count(*index.total_bytes)) : "");
+  std::optional<ModelSpec> model;
+  std::string name;
+  if (options.model) {
+    const bool is_path = options.model->find('/') != std::string::npos ||
+                         options.model->ends_with(".json");
+    model = is_path ? load_model(*options.model) : catalog_model(*options.model);
+    name = *options.model;
+  } else {
+    const auto beside = std::filesystem::path(options.file).parent_path() / "config.json";
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(beside, ignored)) {
+      model = load_model(beside.string());
+      name = beside.string();
+    }
+  }
+  if (!model) {
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: an index has names and no shapes, so no model follows from it: "
+                            "say --model NAME or --model config.json, which it can check",
+                            options.file));
+  }
+  const std::vector<std::string> wrong = differences(index, *model);
+  if (!wrong.empty()) {
+    std::string lines;
+    for (const std::string& line : wrong) lines += "\n  " + line;
+    throw Error(ErrorCode::check_failed,
+                fmt::format("{}: is not the checkpoint of {}:{}", options.file, name, lines));
+  }
+  text += fmt::format("# the names{} are those of {}\nmodel: {}\n",
+                      index.total_bytes ? " and the bytes" : "", name, name);
+  write_output(options.output, text);
+  return 0;
+}
+
+void add_kind(CLI::App& import, Action& action, const char* name, const char* help,
+              int (*run)(const ImportModelOptions&)) {
+  CLI::App* verb = import.add_subcommand(name, help);
+  auto options = std::make_shared<ImportModelOptions>();
+  verb->add_option("FILE", options->file, "- of which a model is made, or checked")->required();
+  if (run == import_index)
+    verb->add_option("--model", options->model,
+                     "What to compare with: a name of the catalog or a config.json; default: the "
+                     "config.json beside the index");
+  verb->add_option("-o,--output", options->output, "Write to a file; - is standard output");
+  verb->callback([&action, options, run] { action = [options, run] { return run(*options); }; });
+}
+
+}  // namespace
+
+void add_import_models(CLI::App& import, Action& action) {
+  add_kind(import, action, "hf-config", "A model from a Hugging Face config.json", import_model);
+  add_kind(import, action, "m2n-model", "A model from a model JSON of NCCL M2N's bench",
+           import_model);
+  add_kind(import, action, "safetensors",
+           "A model from the header of a .safetensors file, or of all that an index lists",
+           import_model);
+  add_kind(import, action, "safetensors-index",
+           "Compare names and bytes of a model.safetensors.index.json with a model", import_index);
+}
+
+}  // namespace refit
