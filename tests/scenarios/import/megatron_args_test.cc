@@ -1,0 +1,158 @@
+#include "scenarios/import/megatron_args.h"
+
+#include "scenarios/import/shell_words.h"
+#include "scenarios/scenario.h"
+#include "tests/scenarios/import/import_test.h"
+
+namespace refit::test {
+namespace {
+
+std::string words_of_text(const std::string& text) {
+  std::string words;
+  for (const ShellWord& word : shell_words(text)) words += "<" + word.text + ">";
+  return words;
+}
+
+Imported read(const std::string& text, const ImportAnswers& answers = {}) {
+  return read_megatron_args(text, "run.sh", answers);
+}
+
+// Qwen3-30B-A3B as flags: 48 layers, all with experts.
+const std::string kQwen =
+    "--num-layers 48 --hidden-size 2048 --num-attention-heads 32 --num-query-groups 4\n"
+    "--vocab-size 151936 --num-experts 128 --moe-ffn-hidden-size 768\n"
+    "--moe-layer-freq [0]*0+[1]*48\n";
+
+TEST_CASE("shell: words without comments, quotes and line ends", "[scenarios][import]") {
+  CHECK(words_of_text("a 'b c' \"d e\" # gone\nf\\\ng h#i") == "<a><b c><d e><fg><h#i>");
+  CHECK(words_of_text("TP=8\npython x --tp $TP --pp ${PP:-4} --cp ${CP} '$TP' \"$TP\"") ==
+        "<TP=8><python><x><--tp><8><--pp><4><--cp><${CP}><$TP><8>");
+  CHECK(words_of_text("ARGS=(\n  --a 1  # one\n  --f ([0]*3+[1]*2)\n)\nrun ${ARGS[@]}") ==
+        "<--a><1><--f><([0]*3+[1]*2)><run>");
+  CHECK(words_of_text("n=$((2 * 3)) m=$(nproc)") == "<n=$((2 * 3))><m=$(nproc)>");
+  CHECK(shell_words("a\n\nb")[1].line == 3);
+}
+
+TEST_CASE("Megatron: lists of layers with experts are multiplied out", "[scenarios][import]") {
+  const auto text_of = [](const std::string& freq, int layers) {
+    std::string text;
+    for (const bool has : read_moe_layer_freq(freq, layers)) text += has ? '1' : '0';
+    return text;
+  };
+  CHECK(text_of("[0]*3+[1]*5", 8) == "00011111");
+  CHECK(text_of("([0]*1+[1]*2)", 3) == "011");
+  CHECK(text_of("'[0,1]*2'", 4) == "0101");
+  CHECK(text_of("2", 5) == "10101");
+  CHECK(text_of("[0]*0+[1]*2", 2) == "11");
+  CHECK_THAT(error_in([] { read_moe_layer_freq("[0]*3+[1]*75", 61); }),
+             Catch::Contains("has more entries than the 61 layers"));
+  CHECK_THAT(error_in([] { read_moe_layer_freq("[1]*999999999", 61); }),
+             Catch::Contains("more entries"));
+  CHECK_THAT(error_in([] { read_moe_layer_freq("[1]*60", 61); }),
+             Catch::Contains("has 60 entries, but there are 61 layers"));
+  for (const char* bad : {"", "[2]*3", "[0]*3+", "[0", "x", "0", "[0]3"})
+    CHECK_THAT(error_in([&] { read_moe_layer_freq(bad, 3); }), Catch::Contains("got '"));
+}
+
+TEST_CASE("Megatron: flags alone are one side, the other is asked for", "[scenarios][import]") {
+  const Imported out = read(kQwen + "--tensor-model-parallel-size=4 --nnodes 2 --nproc_per_node 8\n");
+  CHECK(keys_in(out.model) == "name=qwen3-30b-a3b");
+  // Megatron cuts experts like the rest unless told otherwise.
+  CHECK(keys_in(out.training) ==
+        "engine=megatron tensor=4 expert_tensor=4 vocab_padding=megatron gpus=16");
+  // 128 x 4 = 512 rows: 151,936 is 296.75 of them, so 297 are held.
+  CHECK(find_key(out.training, "vocab_padding")->source ==
+        "Megatron's default of 128: 151,936 rows are held as 152,064");
+  ImportAnswers answers;
+  answers.cluster = "dgx_h100";
+  CHECK_THAT(error_in([&] { scenario_text(out, answers); }),
+             Catch::Contains("generation.engine: Megatron's flags are of training") &&
+                 Catch::Contains("say --set generation.gpus=..."));
+  answers.set = {"generation.engine=vllm", "generation.gpus=8", "generation.tensor=2"};
+  const Scenario scenario = parse_scenario(scenario_text(out, answers), "s.yaml");
+  CHECK(scenario.generation->gpus == 8);
+  CHECK(scenario.training->expert_tensor == 4);
+}
+
+TEST_CASE("Megatron: stages, padding, order and precision have their flags", "[scenarios][import]") {
+  const Imported out = read(
+      kQwen +
+      "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 4 --expert-tensor-parallel-size 1 "
+      "--decoder-first-pipeline-num-layers 11 --decoder-last-pipeline-num-layers 13 "
+      "--make-vocab-size-divisible-by 64 --use-tp-pp-dp-mapping --world-size 32 "
+      "--fp8-param-gather --fp8-recipe blockwise --mtp-num-layers 1\n");
+  CHECK(keys_in(out.training) ==
+        "engine=megatron tensor=2 pipeline=4 expert_tensor=1 order=tp-cp-ep-pp-dp "
+        "first_stage_layers=11 last_stage_layers=13 vocab_padding=64 precision=fp8_blockwise "
+        "gpus=32");
+  CHECK(keys_in(out.model) == "name=qwen3-30b-a3b mtp=true");
+  // 48 layers on 4 stages in chunks of 3: 4 chunks a stage.
+  CHECK(integer_key(read(kQwen + "--pipeline-model-parallel-size 4 --world-size 8 "
+                                 "--num-layers-per-virtual-pipeline-stage 3")
+                        .training,
+                    "virtual_pipeline") == 4);
+}
+
+TEST_CASE("Megatron: the model that is named must have the numbers", "[scenarios][import]") {
+  ImportAnswers answers;
+  answers.model = "qwen3-235b-a22b";
+  CHECK(error_in([&] { read(kQwen, answers); }) ==
+        "run.sh: qwen3-235b-a22b is not the model of these flags: --num-layers is 48, but the model "
+        "has 94");
+  CHECK(read("--num-layers 7 --hidden-size 64").model.empty());
+}
+
+TEST_CASE("slime: colocated rollouts, and defaults that are said", "[scenarios][import]") {
+  const Imported out =
+      read(kQwen + "--actor-num-nodes 2 --colocate --rollout-num-gpus-per-engine 8 "
+                   "--sglang-ep-size 8 --expert-model-parallel-size 8\n");
+  CHECK(out.format == "slime or miles flags");
+  CHECK(keys_in(out.generation) == "engine=sglang gpus=16 first_gpu=0 tensor=8 expert=8");
+  CHECK(*integer_key(out.training, "gpus") == 16);  // 2 nodes of 8, which is the default
+  CHECK(says(out.assumptions, "no --actor-num-gpus-per-node: slime takes 8"));
+}
+
+TEST_CASE("slime: attention data parallelism is inside one engine", "[scenarios][import]") {
+  const Imported out = read(
+      "--num-layers 61 --hidden-size 7168 --tensor-model-parallel-size 8 "
+      "--actor-num-nodes 8 --actor-num-gpus-per-node 8 --colocate --rollout-num-gpus-per-engine 64 "
+      "--sglang-ep-size 64 --sglang-enable-dp-attention --sglang-dp-size 8 "
+      "--sglang-moe-dense-tp-size 1\n");
+  CHECK(keys_in(out.generation) ==
+        "engine=sglang gpus=64 first_gpu=0 tensor=64 expert=64 attention_data=8 dense_tensor=1");
+  // Without the switch, dp-size means more engines.
+  const Imported apart = read(
+      "--num-layers 61 --actor-num-nodes 1 --colocate --rollout-num-gpus-per-engine 4 "
+      "--sglang-dp-size 2\n");
+  CHECK(find_key(apart.generation, "attention_data") == nullptr);
+  CHECK(says(apart.left_out, "without --sglang-enable-dp-attention"));
+}
+
+TEST_CASE("slime: GPUs of generation that nobody says are asked for", "[scenarios][import]") {
+  const Imported out =
+      read("--num-layers 4 --actor-num-nodes 16 --rollout-num-gpus-per-engine 16\n");
+  CHECK(says(out.asked, "generation.gpus: neither --colocate nor --rollout-num-gpus"));
+  const Imported said =
+      read("--num-layers 4 --actor-num-nodes 2 --rollout-num-gpus 32 --rollout-num-gpus-per-engine 16\n");
+  CHECK(*integer_key(said.generation, "gpus") == 32);
+  CHECK(said.nodes == 6);  // 2 train, 32 GPUs are 4 nodes of 8
+}
+
+TEST_CASE("Megatron: a variable that the script leaves open is asked for", "[scenarios][import]") {
+  const Imported out = read("--num-layers 4 --world-size 8 --tensor-model-parallel-size ${TP}\n");
+  CHECK(says(out.asked,
+             "training.tensor: --tensor-model-parallel-size is ${TP}, which the file does not set"));
+}
+
+TEST_CASE("Megatron: wrong values are named with their line", "[scenarios][import]") {
+  CHECK(error_in([] { read("--num-layers 4\n--tensor-model-parallel-size eight\n"); }) ==
+        "run.sh:2: --tensor-model-parallel-size: expected an integer from 1 to 1000000, got "
+        "'eight'");
+  CHECK_THAT(error_in([] { read("--num-layers\n"); }), Catch::Contains("expected a value"));
+  CHECK_THAT(error_in([] { read("ls -l\n"); }), Catch::Contains("no flags of Megatron in it"));
+  CHECK(says(read("--num-layers 4 --world-size 8 --new-expert-parallel 3\n").left_out,
+             "--new-expert-parallel 3 (line 1): not understood"));
+}
+
+}  // namespace
+}  // namespace refit::test
