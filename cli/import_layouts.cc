@@ -39,8 +39,7 @@ void move_paths(ImportLayoutOptions& options) {
 
 int import_layout(const LayoutReader& reader, ImportLayoutOptions options) {
   require_other_file(options.file, options.output);
-  const std::string text =
-      layout_scenario(reader, options.file, options.layout, options.machines);
+  const std::string text = layout_scenario(reader, options.file, options.layout, options.machines);
   // What is written must be read again; layouts that are not legal are the file's own.
   std::string findings;
   try {
@@ -71,7 +70,8 @@ void add_kind(CLI::App& import, Action& action, const char* name, const char* he
         ->take_all();
   }
   if (has_entries) {
-    verb->add_option("--entry", options->layout.entry, "Which of several allocation strings, from 1")
+    verb->add_option("--entry", options->layout.entry,
+                     "Which of several allocation strings, from 1")
         ->check(CLI::Range(1, 1'000'000));
   }
   add_layout_answers(*verb, options->layout);
@@ -85,13 +85,12 @@ void add_kind(CLI::App& import, Action& action, const char* name, const char* he
 }  // namespace
 
 void add_import_layouts(CLI::App& import, Action& action) {
-  add_kind(
-      import, action, "nemo", "A scenario from a recipe of NeMo RL",
-      {FileKind::nemo_recipe,
-       [](const std::string& file, const LayoutFileOptions& options) {
-         return load_nemo_rl(file, options.overrides);
-       }},
-      true);
+  add_kind(import, action, "nemo", "A scenario from a recipe of NeMo RL",
+           {FileKind::nemo_recipe,
+            [](const std::string& file, const LayoutFileOptions& options) {
+              return load_nemo_rl(file, options.overrides);
+            }},
+           true);
   const LayoutReader flags{FileKind::megatron_flags,
                            [](const std::string& file, const LayoutFileOptions& options) {
                              return read_megatron_args(read_file(file), file, options.answers);
@@ -102,13 +101,12 @@ void add_import_layouts(CLI::App& import, Action& action) {
            {FileKind::hydra_words, [](const std::string& file, const LayoutFileOptions& options) {
               return read_verl(read_file(file), file, options.answers);
             }});
-  add_kind(
-      import, action, "areal", "A scenario from an allocation string of AReaL",
-      {FileKind::areal_allocation,
-       [](const std::string& file, const LayoutFileOptions& options) {
-         return read_areal(read_file(file), file, options.entry);
-       }},
-      false, true);
+  add_kind(import, action, "areal", "A scenario from an allocation string of AReaL",
+           {FileKind::areal_allocation,
+            [](const std::string& file, const LayoutFileOptions& options) {
+              return read_areal(read_file(file), file, options.entry);
+            }},
+           false, true);
   add_kind(import, action, "m2n-system", "A scenario from a system JSON of NCCL M2N's model bench",
            {FileKind::m2n_system, [](const std::string& file, const LayoutFileOptions& options) {
               return read_m2n_system(read_file(file), file, options.answers);

@@ -75,9 +75,8 @@ int import_model(const ImportModelOptions& options) {
   namespace fs = std::filesystem;
   std::string path = options.file;
   if (options.output != "-" && !fs::path(path).is_absolute())
-    path = fs::absolute(path)
-               .lexically_relative(fs::absolute(options.output).parent_path())
-               .string();
+    path =
+        fs::absolute(path).lexically_relative(fs::absolute(options.output).parent_path()).string();
   if (path.find('/') == std::string::npos) path = "./" + path;
   write_output(options.output, text + fmt::format("model: {}\n", path));
   return 0;
@@ -102,8 +101,8 @@ int import_index(const ImportModelOptions& options) {
   std::optional<ModelSpec> model;
   std::string name;
   if (options.model) {
-    const bool is_path = options.model->find('/') != std::string::npos ||
-                         options.model->ends_with(".json");
+    const bool is_path =
+        options.model->find('/') != std::string::npos || options.model->ends_with(".json");
     model = is_path ? load_model(*options.model) : catalog_model(*options.model);
     name = *options.model;
   } else {

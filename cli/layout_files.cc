@@ -84,7 +84,8 @@ std::string nemo_scenario(const LayoutFileOptions& options, const ClusterFileOpt
 void require_layout(const LayoutFileOptions& options) {
   if (options.nemo) return;
   const ImportAnswers& answers = options.answers;
-  if (options.overrides.empty() && !answers.model && !answers.cluster && answers.set.empty()) return;
+  if (options.overrides.empty() && !answers.model && !answers.cluster && answers.set.empty())
+    return;
   throw Error(ErrorCode::bad_input,
               "--override, --model, --cluster and --set complete a recipe of --nemo; a scenario "
               "says these things itself");

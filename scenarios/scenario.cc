@@ -22,8 +22,8 @@ std::string beside(const std::string& scenario_path, const std::string& path) {
 }
 
 bool looks_like_path(const std::string& text) {
-  return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".yaml") ||
-         text.ends_with(".safetensors");
+  return text.find('/') != std::string::npos || text.ends_with(".json") ||
+         text.ends_with(".yaml") || text.ends_with(".safetensors");
 }
 
 // The file that a key names; it must be there.

@@ -32,14 +32,14 @@ std::string safetensors_beginning(const std::string& path, std::uint64_t& file_b
   std::ifstream file(path, std::ios::binary);
   std::error_code error;
   file_bytes = fs::file_size(path, error);
-  if (!file || error)
-    throw Error(ErrorCode::environment, fmt::format("{}: can't be read", path));
+  if (!file || error) throw Error(ErrorCode::environment, fmt::format("{}: can't be read", path));
   std::string text(8, '\0');
   file.read(text.data(), 8);
   std::uint64_t length = 0;
   for (int i = 7; i >= 0; --i)
     length = length << 8 | static_cast<unsigned char>(text[static_cast<std::size_t>(i)]);
-  text.resize(std::min<std::uint64_t>(std::min(length, file_bytes) + 8, std::uint64_t{100'000'008}));
+  text.resize(
+      std::min<std::uint64_t>(std::min(length, file_bytes) + 8, std::uint64_t{100'000'008}));
   file.clear();
   file.seekg(0);
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -99,8 +99,7 @@ bool has_key(const std::string& text, const char* key) {
 
 std::string name_of(const fs::path& path) {
   std::string name = path.filename().string();
-  for (const std::string_view suffix :
-       {".json", ".index", ".safetensors", ".model"}) {
+  for (const std::string_view suffix : {".json", ".index", ".safetensors", ".model"}) {
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
   }
   const std::string folder = path.parent_path().filename().string();
@@ -144,8 +143,9 @@ CheckpointIndex parse_checkpoint_index(const std::string& text, const std::strin
     // Some writers make it a floating number.
     if (total != metadata->end() && total->is_number() && total->get<double>() >= 0 &&
         total->get<double>() < 9e18)
-      index.total_bytes = total->is_number_integer() ? total->get<std::int64_t>()
-                                                     : static_cast<std::int64_t>(total->get<double>());
+      index.total_bytes = total->is_number_integer()
+                              ? total->get<std::int64_t>()
+                              : static_cast<std::int64_t>(total->get<double>());
   }
   return index;
 }
@@ -169,14 +169,16 @@ std::vector<std::string> differences(const CheckpointIndex& index, const ModelSp
   std::vector<std::string> found;
   const auto say = [&](const std::vector<std::string>& names, const char* what) {
     if (names.empty()) return;
-    found.push_back(fmt::format("{} {} {}, such as {}", format_count(static_cast<std::int64_t>(names.size())),
+    found.push_back(fmt::format("{} {} {}, such as {}",
+                                format_count(static_cast<std::int64_t>(names.size())),
                                 names.size() == 1 ? "tensor" : "tensors", what, names.front()));
   };
   say(without(expected, listed), fmt::format("of {} not in the index", model.name).c_str());
   say(without(listed, expected), fmt::format("of the index not in {}", model.name).c_str());
   if (index.total_bytes && *index.total_bytes != model.bytes()) {
-    found.push_back(fmt::format("total_size is {} bytes, {} has {}", format_count(*index.total_bytes),
-                                model.name, format_count(model.bytes())));
+    found.push_back(fmt::format("total_size is {} bytes, {} has {}",
+                                format_count(*index.total_bytes), model.name,
+                                format_count(model.bytes())));
   }
   return found;
 }

@@ -94,12 +94,10 @@ constexpr Rule kAttention[] = {{"q_proj", "q", Axis::q_head, Axis::none},
                                {"kv_a_proj_with_mqa", "kv_a", Axis::none, Axis::none},
                                {"kv_a_layernorm", "kv_a_norm", Axis::none, Axis::none},
                                {"kv_b_proj", "kv_b", Axis::q_head, Axis::none}};
-constexpr Rule kFeedForward[] = {{"gate_proj", "gate", Axis::ffn, Axis::none},
-                                 {"up_proj", "up", Axis::ffn, Axis::none},
-                                 {"down_proj", "down", Axis::none, Axis::ffn},
-                                 {"w1", "gate", Axis::ffn, Axis::none},
-                                 {"w3", "up", Axis::ffn, Axis::none},
-                                 {"w2", "down", Axis::none, Axis::ffn}};
+constexpr Rule kFeedForward[] = {
+    {"gate_proj", "gate", Axis::ffn, Axis::none}, {"up_proj", "up", Axis::ffn, Axis::none},
+    {"down_proj", "down", Axis::none, Axis::ffn}, {"w1", "gate", Axis::ffn, Axis::none},
+    {"w3", "up", Axis::ffn, Axis::none},          {"w2", "down", Axis::none, Axis::ffn}};
 
 struct Place {
   Role role;
@@ -116,9 +114,7 @@ std::optional<Place> by_rule(const Rule (&rules)[N], const std::string& last, Ro
 }
 
 std::optional<Place> place_of(const Stem& stem) {
-  const auto has = [&](std::string_view part) {
-    return stem.path.find(part) != std::string::npos;
-  };
+  const auto has = [&](std::string_view part) { return stem.path.find(part) != std::string::npos; };
   if (stem.last == "embed_tokens") return Place{Role::embedding, "", Axis::vocab, Axis::none};
   if (stem.last == "lm_head") return Place{Role::lm_head, "", Axis::vocab, Axis::none};
   if (has("self_attn.")) return by_rule(kAttention, stem.last, Role::attention);
@@ -131,8 +127,7 @@ std::optional<Place> place_of(const Stem& stem) {
     if (stem.last == "e_score_correction_bias") return Place{Role::router, "router_bias"};
     return by_rule(kFeedForward, stem.last, Role::dense_ffn);
   }
-  if (stem.last.ends_with("norm") || stem.last.ends_with("layernorm"))
-    return Place{Role::norm, ""};
+  if (stem.last.ends_with("norm") || stem.last.ends_with("layernorm")) return Place{Role::norm, ""};
   return std::nullopt;
 }
 
@@ -154,15 +149,16 @@ std::vector<Group> grouped(const std::vector<ListedTensor>& tensors, const std::
                               tensor.shape.size()));
     for (const std::int64_t size : tensor.shape) {
       if (size < 1 || size > kMostDim)
-        fail(where, fmt::format("{}: a dim of {}; from 1 to 2^40 can be planned", tensor.name, size));
+        fail(where,
+             fmt::format("{}: a dim of {}; from 1 to 2^40 can be planned", tensor.name, size));
     }
     Numbered n = numbered(tensor.name);
     const auto [found, is_new] =
         by_name.try_emplace(n.name, Group{i, n, tensor.shape, tensor.dtype, {}});
     Group& group = found->second;
     if (!is_new && (!n.expert || group.shape != tensor.shape || group.dtype != tensor.dtype))
-      fail(where, fmt::format("{}: stands twice, or has another shape than other experts",
-                              tensor.name));
+      fail(where,
+           fmt::format("{}: stands twice, or has another shape than other experts", tensor.name));
     if (n.expert && !group.experts.insert(*n.expert).second)
       fail(where, fmt::format("{}: stands twice", tensor.name));
   }
@@ -258,17 +254,18 @@ ModelSpec model_of_tensors(const std::vector<ListedTensor>& tensors, const std::
   }
   if (!unknown.empty()) {
     const std::size_t shown = std::min<std::size_t>(unknown.size(), 5);
-    fail(where, fmt::format("no rule says how ranks divide {}{}; use the model's config.json",
-                            fmt::join(unknown.begin(), unknown.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-                            unknown.size() > shown ? fmt::format(" and {} more", unknown.size() - shown) : ""));
+    fail(where,
+         fmt::format(
+             "no rule says how ranks divide {}{}; use the model's config.json",
+             fmt::join(unknown.begin(), unknown.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+             unknown.size() > shown ? fmt::format(" and {} more", unknown.size() - shown) : ""));
   }
   if (groups.empty()) fail(where, "has no tensors");
   if (model.layers == 0) fail(where, "no tensor is of a layer (layers.N.); is it a whole model?");
   model.tensors = std::move(list).take();
   model.heads = heads_of(model.tensors, where);
-  model.tied_embeddings = std::none_of(model.tensors.begin(), model.tensors.end(), [](const auto& t) {
-    return t.role == Role::lm_head;
-  });
+  model.tied_embeddings = std::none_of(model.tensors.begin(), model.tensors.end(),
+                                       [](const auto& t) { return t.role == Role::lm_head; });
   return model;
 }
 
@@ -283,7 +280,8 @@ ModelSpec parse_m2n_model(const std::string& json, const std::string& where) {
                               name.substr(0, 120)));
     ListedTensor tensor{name, {}, Dtype::bf16};
     for (const auto& size : *shape) {
-      if (!size.is_number_integer()) fail(where, fmt::format("{}: shape is no list of sizes", name));
+      if (!size.is_number_integer())
+        fail(where, fmt::format("{}: shape is no list of sizes", name));
       tensor.shape.push_back(size.get<std::int64_t>());
     }
     const auto dtype = value.find("dtype");

@@ -144,9 +144,9 @@ void read_training(Parser& parser, Imported& out, std::int64_t& gpus) {
   }
   if (backend.empty()) {
     backend = dense.of('p') > 1 || experts.of('e') > 1 || is_hybrid ? "megatron" : "fsdp";
-    out.assumptions.push_back(fmt::format(
-        "no engine of training is named: AReaL takes {} {} pipeline or expert degrees", backend,
-        backend == "fsdp" ? "without" : "with"));
+    out.assumptions.push_back(
+        fmt::format("no engine of training is named: AReaL takes {} {} pipeline or expert degrees",
+                    backend, backend == "fsdp" ? "without" : "with"));
   }
   ImportedPart& part = out.training;
   gpus = dense.ranks();
@@ -169,7 +169,8 @@ void read_training(Parser& parser, Imported& out, std::int64_t& gpus) {
     copy(part, "context", dense, 'c');
     copy(part, "expert", experts, 'e');
   } else {
-    parser.fail(fmt::format("no layout is known of '{}'; known are fsdp, archon, megatron", backend));
+    parser.fail(
+        fmt::format("no layout is known of '{}'; known are fsdp, archon, megatron", backend));
   }
 }
 
@@ -188,7 +189,8 @@ std::vector<std::string> areal_allocations(std::string_view text) {
   std::vector<std::string> found;
   for (const ShellWord& word : shell_words(text)) {
     std::string_view candidate = word.text;
-    for (const std::string_view key : {"allocation_mode=", "+allocation_mode=", "allocation_mode:"}) {
+    for (const std::string_view key :
+         {"allocation_mode=", "+allocation_mode=", "allocation_mode:"}) {
       if (candidate.starts_with(key)) candidate.remove_prefix(key.size());
     }
     if (looks_like_allocation(candidate)) found.emplace_back(candidate);
@@ -199,15 +201,15 @@ std::vector<std::string> areal_allocations(std::string_view text) {
 Imported read_areal(std::string_view text, const std::string& file, int entry) {
   const std::vector<std::string> all = areal_allocations(text);
   if (all.empty())
-    throw Error(ErrorCode::bad_input,
-                fmt::format("{}: no allocation string in it, such as sglang:d4p1t4+megatron:d2p2t4",
-                            file));
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("{}: no allocation string in it, such as sglang:d4p1t4+megatron:d2p2t4", file));
   if (entry < 0 || entry > static_cast<int>(all.size()) || (entry == 0 && all.size() > 1)) {
     std::string list;
     for (std::size_t i = 0; i < std::min<std::size_t>(all.size(), 20); ++i)
       list += fmt::format("\n  --entry {}  {}", i + 1, all[i]);
-    throw Error(ErrorCode::bad_input,
-                fmt::format("{}: has {} allocation strings; choose one:{}", file, all.size(), list));
+    throw Error(ErrorCode::bad_input, fmt::format("{}: has {} allocation strings; choose one:{}",
+                                                  file, all.size(), list));
   }
   const std::string& allocation = all[static_cast<std::size_t>(std::max(entry, 1) - 1)];
   Imported out;

@@ -15,8 +15,8 @@ struct HydraNode {
   enum class Kind { nothing, scalar, list, map };
 
   Kind kind = Kind::nothing;
-  std::string text;                                          // of a scalar
-  std::string where;                                         // "recipe.yaml:14:11", "override a=1"
+  std::string text;                                         // of a scalar
+  std::string where;                                        // "recipe.yaml:14:11", "override a=1"
   std::vector<std::pair<std::string, HydraNode>> children;  // of a list without names
 
   const HydraNode* child(std::string_view key) const;

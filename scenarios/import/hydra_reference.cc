@@ -158,7 +158,8 @@ class Evaluator {
     const Step step(*this, path, node.where);
     const HydraNode* target = locate(absolute(inner, path));
     if (target == nullptr)
-      fail(path, node.where, fmt::format("there is no {} that {} could stand for", inner, node.text));
+      fail(path, node.where,
+           fmt::format("there is no {} that {} could stand for", inner, node.text));
     return target;
   }
 
@@ -168,8 +169,7 @@ class Evaluator {
     const std::size_t nested = inner.find("${");
     if (colon != std::string::npos && (nested == std::string::npos || colon < nested))
       return resolver(trimmed(inner.substr(0, colon)), inner.substr(colon + 1), path, where);
-    const std::string name =
-        absolute(trimmed(evaluate(inner, path, where).value_or("")), path);
+    const std::string name = absolute(trimmed(evaluate(inner, path, where).value_or("")), path);
     return value_at(name, path, where);
   }
 
@@ -192,8 +192,8 @@ class Evaluator {
         if (node != nullptr) return value_at(absolute(raw.front(), path), path, where);
       }
       if (raw.size() < 2)
-        fail(path, where, fmt::format("${{{}:{}}} is not known here; say it by an override", name,
-                                      raw.front()));
+        fail(path, where,
+             fmt::format("${{{}:{}}} is not known here; say it by an override", name, raw.front()));
       return evaluate(unquoted(raw[1]), path, where);
     }
     return number_text(arithmetic(name, raw, path, where));

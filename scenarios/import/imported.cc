@@ -22,8 +22,7 @@ constexpr std::size_t kMostClusterBytes = std::size_t{1} << 20;
 
 bool is_path(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".json") ||
-         text.ends_with(".yaml") || text.ends_with(".yml") ||
-         text.ends_with(".safetensors");
+         text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".safetensors");
 }
 
 std::string lower(std::string text) {

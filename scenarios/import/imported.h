@@ -11,8 +11,8 @@ namespace refit {
 
 // What a person says besides the file, about what the file cannot know.
 struct ImportAnswers {
-  std::optional<std::string> model;    // a name of the catalog, or a path
-  std::optional<std::string> cluster;  // a name of the catalog, or a path
+  std::optional<std::string> model;         // a name of the catalog, or a path
+  std::optional<std::string> cluster;       // a name of the catalog, or a path
   std::optional<std::string> cluster_yaml;  // the machines themselves, from another file
   std::optional<int> nodes;
   std::vector<std::string> set;  // "generation.tensor=8": any key of a scenario

@@ -31,7 +31,8 @@ Side read_side(const YamlNode& node) {
   side.data = degree("dp_size");
   side.fsdp = degree("fsdp_size");
   if (side.gpus % side.pipeline != 0)
-    node.at("pp_size").fail(fmt::format("{} does not divide num_gpus {}", side.pipeline, side.gpus));
+    node.at("pp_size").fail(
+        fmt::format("{} does not divide num_gpus {}", side.pipeline, side.gpus));
   return side;
 }
 
@@ -46,16 +47,16 @@ void say_contradictions(const char* name, const Side& side, bool is_training, Im
   const std::int64_t cut = side.tensor * side.context;
   const std::int64_t stage = side.gpus / side.pipeline;
   if (is_training && cut <= stage && side.data != stage / cut)
-    out.left_out.push_back(
-        fmt::format("{}.dp_size: {}, but {} GPUs / (pp {} x tp {} x cp {}) are {} copies of dense "
-                    "weights, which the bench takes, too",
-                    name, side.data, side.gpus, side.pipeline, side.tensor, side.context,
-                    stage / cut));
+    out.left_out.push_back(fmt::format(
+        "{}.dp_size: {}, but {} GPUs / (pp {} x tp {} x cp {}) are {} copies of dense "
+        "weights, which the bench takes, too",
+        name, side.data, side.gpus, side.pipeline, side.tensor, side.context, stage / cut));
   if (!is_training && cut * side.data != stage)
-    out.left_out.push_back(fmt::format("{}.dp_size: {}, but {} GPUs / (pp {} x tp {} x cp {}) are "
-                                       "{} copies; num_gpus counts",
-                                       name, side.data, side.gpus, side.pipeline, side.tensor,
-                                       side.context, cut <= stage ? stage / cut : 0));
+    out.left_out.push_back(
+        fmt::format("{}.dp_size: {}, but {} GPUs / (pp {} x tp {} x cp {}) are "
+                    "{} copies; num_gpus counts",
+                    name, side.data, side.gpus, side.pipeline, side.tensor, side.context,
+                    cut <= stage ? stage / cut : 0));
 }
 
 // Layer l is on stage l * stages / layers; equal shares need no list.
@@ -75,9 +76,9 @@ Imported read_m2n_system(const std::string& json, const std::string& file,
                          const ImportAnswers& answers) {
   const YamlNode root = YamlNode::parse_text(json, file);  // JSON is YAML, with places
   if (!root.is_map() || !root.find("train") || !root.find("generation"))
-    throw Error(ErrorCode::bad_input,
-                fmt::format("{}: no system file of NCCL M2N: it has no `train` and `generation`",
-                            file));
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("{}: no system file of NCCL M2N: it has no `train` and `generation`", file));
   const Side training = read_side(root.at("train"));
   const Side generation = read_side(root.at("generation"));
   Imported out;
@@ -100,18 +101,21 @@ Imported read_m2n_system(const std::string& json, const std::string& file,
   copy(out.generation, "pipeline", generation.pipeline, "generation.pp_size");
   if (generation.expert > 1) {
     if (generation.expert % generation.tensor != 0)
-      root.at("generation").at("ep_size").fail(
-          fmt::format("{} is no multiple of tp_size {}; vLLM divides experts among whole engines",
-                      generation.expert, generation.tensor));
+      root.at("generation")
+          .at("ep_size")
+          .fail(fmt::format(
+              "{} is no multiple of tp_size {}; vLLM divides experts among whole engines",
+              generation.expert, generation.tensor));
     copy(out.generation, "data", generation.expert / generation.tensor,
          "generation.ep_size over tp_size");
     set_key(out.generation, "expert_parallel", "true", "generation.ep_size");
   }
   set_stages(out.generation, "pipeline_partition", generation.pipeline, model);
   if (generation.context > 1)
-    out.left_out.push_back(fmt::format("generation.cp_size: {}; its ranks are copies, as engines "
-                                       "are, and counted as such",
-                                       generation.context));
+    out.left_out.push_back(
+        fmt::format("generation.cp_size: {}; its ranks are copies, as engines "
+                    "are, and counted as such",
+                    generation.context));
   set_gpus(out, training.gpus, generation.gpus, false, "num_gpus");
   say_contradictions("train", training, true, out);
   say_contradictions("generation", generation, false, out);

@@ -35,8 +35,8 @@ class Args {
     if (found->values.empty() || found->values.front().empty())
       fail(*found, "expected a value behind it");
     if (const auto variable = open_variable(found->values.front())) {
-      out_.asked.push_back(fmt::format("{}: {} is {}, which the file does not set", key, flag,
-                                       *variable));
+      out_.asked.push_back(
+          fmt::format("{}: {} is {}, which the file does not set", key, flag, *variable));
       return std::nullopt;
     }
     return found->values.front();
@@ -50,8 +50,8 @@ class Args {
     const char* end = word->data() + word->size();
     const auto [stop, error] = std::from_chars(word->data(), end, value);
     if (error != std::errc() || stop != end || value < least || value > kMost)
-      fail(*flags_.find(flag), fmt::format("expected an integer from {} to {}, got '{}'", least,
-                                           kMost, *word));
+      fail(*flags_.find(flag),
+           fmt::format("expected an integer from {} to {}, got '{}'", least, kMost, *word));
     return value;
   }
 
@@ -168,8 +168,7 @@ std::optional<std::int64_t> training_gpus(Args& args, Imported& out) {
     if (per_node == 0) continue;
     out.nodes = *nodes;
     out.gpus_per_node = per_node;
-    out.gpus_per_node_source =
-        given ? gpus_flag : fmt::format("slime's default of {}", gpus_flag);
+    out.gpus_per_node_source = given ? gpus_flag : fmt::format("slime's default of {}", gpus_flag);
     if (!given)
       out.assumptions.push_back(fmt::format("no {}: slime takes {}", gpus_flag, per_node));
     return *nodes * per_node;
@@ -217,8 +216,7 @@ void read_rollout(Args& args, std::optional<std::int64_t> training, Imported& ou
               fmt::format("{} is no multiple of {} pipeline stages", *per_engine, pipeline));
   set_key(part, "tensor", fmt::format("{}", per_engine.value_or(1) / pipeline),
           per_engine ? "--rollout-num-gpus-per-engine" : "slime's default of one GPU per engine");
-  for (const char* flag :
-       {"--sglang-ep-size", "--sglang-expert-parallel-size", "--sglang-ep"}) {
+  for (const char* flag : {"--sglang-ep-size", "--sglang-expert-parallel-size", "--sglang-ep"}) {
     if (args.has(flag)) args.copy(flag, "generation", part, "expert");
   }
   const bool is_shared = args.has("--sglang-enable-dp-attention");
@@ -257,8 +255,8 @@ bool is_of_slime(const std::vector<ShellFlags::Flag>& flags) {
 
 // Flags that sound as if they said who holds what, and that nobody asked for.
 void report_unknown(const Args& args, Imported& out) {
-  static constexpr std::string_view kHarmless[] = {
-      "--sequence-parallel", "--fp8-format", "--fp8-recipe", "--overlap", "--optimizer"};
+  static constexpr std::string_view kHarmless[] = {"--sequence-parallel", "--fp8-format",
+                                                   "--fp8-recipe", "--overlap", "--optimizer"};
   for (const ShellFlags::Flag& flag : args.all()) {
     const auto has = [&](std::string_view part) {
       return flag.name.find(part) != std::string::npos;
@@ -311,9 +309,9 @@ Imported read_megatron_args(std::string_view text, const std::string& file,
   const bool is_megatron = numbers.layers || args.has("--tensor-model-parallel-size") ||
                            args.has("--pipeline-model-parallel-size");
   if (!is_megatron && !is_slime)
-    throw Error(ErrorCode::bad_input,
-                fmt::format("{}: no flags of Megatron in it, such as --tensor-model-parallel-size",
-                            file));
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("{}: no flags of Megatron in it, such as --tensor-model-parallel-size", file));
   name_megatron_model(numbers, answers, out);
   if (const auto mtp = args.integer("--mtp-num-layers", "model.mtp", 0)) {
     if (*mtp > 0) set_key(out.model, "mtp", "true", "--mtp-num-layers");

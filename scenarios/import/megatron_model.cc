@@ -59,9 +59,10 @@ std::string difference(const MegatronNumbers& numbers, const ModelSpec& model) {
     const auto count = [](const std::vector<bool>& layers) {
       return std::count(layers.begin(), layers.end(), true);
     };
-    return fmt::format("--moe-layer-freq has experts in {} layers, but the model in {}, or in "
-                       "others",
-                       count(numbers.expert_layers), count(expert_layers_of(model)));
+    return fmt::format(
+        "--moe-layer-freq has experts in {} layers, but the model in {}, or in "
+        "others",
+        count(numbers.expert_layers), count(expert_layers_of(model)));
   }
   return {};
 }
@@ -131,9 +132,8 @@ void name_megatron_model(const MegatronNumbers& numbers, const ImportAnswers& an
   if (const auto model = model_of(out, answers)) {
     const std::string wrong = difference(numbers, *model);
     if (!wrong.empty())
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("{}: {} is not the model of these flags: {}", out.file, model->name,
-                              wrong));
+      throw Error(ErrorCode::bad_input, fmt::format("{}: {} is not the model of these flags: {}",
+                                                    out.file, model->name, wrong));
     return;
   }
   if (!numbers.layers || !numbers.hidden) return;
@@ -145,9 +145,8 @@ void name_megatron_model(const MegatronNumbers& numbers, const ImportAnswers& an
   const std::string first = fitting.front();
   fitting.erase(fitting.begin());
   set_key(out.model, "name", first,
-          fitting.empty()
-              ? "the model of the catalog with these numbers"
-              : fmt::format("has these numbers, as {} has", fmt::join(fitting, ", ")));
+          fitting.empty() ? "the model of the catalog with these numbers"
+                          : fmt::format("has these numbers, as {} has", fmt::join(fitting, ", ")));
 }
 
 }  // namespace refit

@@ -59,9 +59,10 @@ Worlds read_worlds(HydraConfig& recipe, Imported& out) {
         "generation has nodes of its own, but policy.generation.colocated.resources.num_nodes "
         "does not say how many");
   if (given_gpus && given_gpus->integer(1, kMost) != per_node)
-    given_gpus->fail(fmt::format("whole nodes are given to generation; write {}, as "
-                                 "cluster.gpus_per_node",
-                                 per_node));
+    given_gpus->fail(
+        fmt::format("whole nodes are given to generation; write {}, as "
+                    "cluster.gpus_per_node",
+                    per_node));
   const std::int64_t generation_nodes = given_nodes->integer(1, kMost);
   if (generation_nodes >= nodes)
     given_nodes->fail(fmt::format("leaves training none of {} nodes", nodes));
@@ -75,9 +76,9 @@ void read_model(HydraConfig& recipe, Imported& out) {
     if (const auto known = catalog_name_of(name->text)) {
       set_key(out.model, "name", *known, fmt::format("policy.model_name: {}", name->text));
     } else {
-      out.left_out.push_back(fmt::format(
-          "policy.model_name: '{}' is no model of the catalog; its config.json will do",
-          name->text.substr(0, 200)));
+      out.left_out.push_back(
+          fmt::format("policy.model_name: '{}' is no model of the catalog; its config.json will do",
+                      name->text.substr(0, 200)));
     }
   }
   if (const auto mtp = recipe.find("policy.megatron_cfg.mtp_num_layers")) {
@@ -87,7 +88,8 @@ void read_model(HydraConfig& recipe, Imported& out) {
   if (const HydraNode* overrides = recipe.node("policy.hf_config_overrides")) {
     for (const auto& [key, value] : overrides->children) {
       // Of these the weights do not depend.
-      if (key == "max_position_embeddings" || key == "rope_scaling" || key == "rope_theta") continue;
+      if (key == "max_position_embeddings" || key == "rope_scaling" || key == "rope_theta")
+        continue;
       out.left_out.push_back(
           fmt::format("policy.hf_config_overrides.{}; if it changes shapes, use a config.json "
                       "that has it",
@@ -150,15 +152,17 @@ void read_transport(HydraConfig& recipe, const Worlds& worlds, Imported& out) {
   } else if (value->text == "nixl") {
     way = "nixl: as --strategy nemo_rl_nixl, rules by check --runtime nemo_rl_nixl";
   } else if (value->text == "vllm_zmq_sparse" || value->text == "vllm_s3_sparse") {
-    way = fmt::format("{}: only changes are sent; plans here send everything, rules by check "
-                      "--runtime nemo_rl_{}sparse",
-                      value->text, value->text == "vllm_s3_sparse" ? "s3_" : "");
+    way = fmt::format(
+        "{}: only changes are sent; plans here send everything, rules by check "
+        "--runtime nemo_rl_{}sparse",
+        value->text, value->text == "vllm_s3_sparse" ? "s3_" : "");
   } else if (value->text.find(':') != std::string::npos) {
     way = fmt::format("{}: somebody's own; nothing is known of it", value->text);
   } else {
-    value->fail(fmt::format("unknown transport '{}'; use null, nccl_reshard, nixl, "
-                            "vllm_zmq_sparse, vllm_s3_sparse or module:Class",
-                            value->text));
+    value->fail(
+        fmt::format("unknown transport '{}'; use null, nccl_reshard, nixl, "
+                    "vllm_zmq_sparse, vllm_s3_sparse or module:Class",
+                    value->text));
   }
   out.assumptions.push_back("the recipe's refit_transport is " + way);
 }
@@ -193,17 +197,38 @@ bool has_any(const std::string& text, std::initializer_list<const char*> parts) 
 
 // Settings that nobody asked for although they sound as if they said who holds what.
 void report_unknown(HydraConfig& recipe, Imported& out) {
-  const std::initializer_list<const char*> kHarmless = {
-      "sequence_parallel",   "parallel_plan", "fp8_cfg.fp8",        "ignored_layer",
-      "optimizer",           "scheduler",     "batch_size",         "inference_cuda_graph",
-      "use_precision_aware", "router",        "pipeline_dtype",     "buffer_size_gb",
-      "data_parallel_sharding_strategy",      "block_size_tokens",  "refit_cfg",
-      "refit_server_port",   "refit_api_key", "num_speculative",    "peft",
-      "lora_cfg",            "moe_per_layer", "max_model_len",      "checkpoint",
-      "mtp_loss",            "mtp_use",       "mtp_detach",         "real_quant_export",
-      "resources",           "tokenizer",     "max_num"};
-  for (const char* part : {"cluster", "policy.megatron_cfg", "policy.dtensor_cfg",
-                           "policy.generation"}) {
+  const std::initializer_list<const char*> kHarmless = {"sequence_parallel",
+                                                        "parallel_plan",
+                                                        "fp8_cfg.fp8",
+                                                        "ignored_layer",
+                                                        "optimizer",
+                                                        "scheduler",
+                                                        "batch_size",
+                                                        "inference_cuda_graph",
+                                                        "use_precision_aware",
+                                                        "router",
+                                                        "pipeline_dtype",
+                                                        "buffer_size_gb",
+                                                        "data_parallel_sharding_strategy",
+                                                        "block_size_tokens",
+                                                        "refit_cfg",
+                                                        "refit_server_port",
+                                                        "refit_api_key",
+                                                        "num_speculative",
+                                                        "peft",
+                                                        "lora_cfg",
+                                                        "moe_per_layer",
+                                                        "max_model_len",
+                                                        "checkpoint",
+                                                        "mtp_loss",
+                                                        "mtp_use",
+                                                        "mtp_detach",
+                                                        "real_quant_export",
+                                                        "resources",
+                                                        "tokenizer",
+                                                        "max_num"};
+  for (const char* part :
+       {"cluster", "policy.megatron_cfg", "policy.dtensor_cfg", "policy.generation"}) {
     for (const HydraValue& value : recipe.not_asked(part)) {
       const bool is_off = value.text == "false" || value.text == "False" || value.text == "0" ||
                           value.text == "1" || value.text.empty();
@@ -215,20 +240,21 @@ void report_unknown(HydraConfig& recipe, Imported& out) {
       if (value.path.find("dtensor_cfg") != std::string::npos &&
           !recipe.flag("policy.dtensor_cfg.enabled", false))
         continue;
-      if (!has_any(value.path, {"parallel", "pipeline", "_stage", "_size", "precision", "fp8",
-                                "quant", "shard", "replica", "refit", "num_layers", "model_overrides",
-                                "redundan", "placement", "world", "segment", "split", "lora"}))
+      if (!has_any(value.path,
+                   {"parallel", "pipeline", "_stage", "_size", "precision", "fp8", "quant", "shard",
+                    "replica", "refit", "num_layers", "model_overrides", "redundan", "placement",
+                    "world", "segment", "split", "lora"}))
         continue;
       out.left_out.push_back(fmt::format("{}: {} ({}): not understood", value.path,
                                          value.text.substr(0, 80), value.where));
     }
   }
-  for (const char* path : {"policy.megatron_cfg.peft.enabled", "policy.dtensor_cfg.lora_cfg.enabled",
-                           "policy.draft.enabled"}) {
+  for (const char* path : {"policy.megatron_cfg.peft.enabled",
+                           "policy.dtensor_cfg.lora_cfg.enabled", "policy.draft.enabled"}) {
     const std::string side(path, std::string(path).rfind('.'));
     const std::string engine = side.substr(0, side.rfind('.'));
-    const bool is_on = recipe.flag(path, false) &&
-                       (engine == "policy" || recipe.flag(engine + ".enabled", false));
+    const bool is_on =
+        recipe.flag(path, false) && (engine == "policy" || recipe.flag(engine + ".enabled", false));
     if (is_on)
       out.left_out.push_back(fmt::format("{} is true; the whole model is taken to be sent", path));
   }

@@ -32,8 +32,7 @@ void set_precision(ImportedPart& part, const HydraValue& value) {
   if (word == "bfloat16" || word == "bf16" || word == "auto") return;
   if (word == "float16" || word == "fp16" || word == "half")
     return set_key(part, "precision", "fp16", value.path);
-  if (word == "float32" || word == "fp32")
-    return set_key(part, "precision", "fp32", value.path);
+  if (word == "float32" || word == "fp32") return set_key(part, "precision", "fp32", value.path);
   value.fail(fmt::format("unknown precision '{}'; known are bfloat16, float16, float32", word));
 }
 
@@ -88,8 +87,9 @@ void read_megatron(HydraConfig& recipe, Imported& out) {
   read_megatron_fp8(recipe, out);
   if (recipe.flag(cfg + "distributed_data_parallel_config.use_custom_fsdp", false))
     out.left_out.push_back(
-        cfg + "distributed_data_parallel_config.use_custom_fsdp: ranks would hold pieces of flat "
-              "buffers; --set training.engine=megatron_fsdp");
+        cfg +
+        "distributed_data_parallel_config.use_custom_fsdp: ranks would hold pieces of flat "
+        "buffers; --set training.engine=megatron_fsdp");
 }
 
 void read_dtensor(HydraConfig& recipe, Imported& out) {
@@ -131,14 +131,13 @@ void read_vllm_precision(HydraConfig& recipe, Imported& out) {
     if (!is_attention) others.push_back(word);
   }
   const std::string path = cfg + "quantization_ignored_layer_kws";
-  if (!others.empty())
-    out.left_out.push_back(fmt::format("{}: {}", path, fmt::join(others, ", ")));
+  if (!others.empty()) out.left_out.push_back(fmt::format("{}: {}", path, fmt::join(others, ", ")));
   if (!keeps_attention) return set_key(out.generation, "precision", format, source);
   set_key(out.generation, "precision",
           fmt::format("{{format: {}, roles: [routed_expert, shared_expert, dense_ffn]}}", format),
           source);
-  out.assumptions.push_back(fmt::format("attention stays unquantised as a whole ({}: {})", path,
-                                        fmt::join(kept, ", ")));
+  out.assumptions.push_back(
+      fmt::format("attention stays unquantised as a whole ({}: {})", path, fmt::join(kept, ", ")));
 }
 
 void read_vllm(HydraConfig& recipe, Imported& out) {
@@ -152,9 +151,10 @@ void read_vllm(HydraConfig& recipe, Imported& out) {
     // vLLM divides experts over data x tensor ranks of one engine; 1 is its expert parallelism off.
     if (ranks > 1) {
       if (ranks % tensor != 0)
-        expert->fail(fmt::format("{} is no multiple of tensor_parallel_size {}; vLLM divides "
-                                 "experts among whole engines",
-                                 ranks, tensor));
+        expert->fail(
+            fmt::format("{} is no multiple of tensor_parallel_size {}; vLLM divides "
+                        "experts among whole engines",
+                        ranks, tensor));
       set_key(part, "data", fmt::format("{}", ranks / tensor),
               expert->path + " over tensor_parallel_size");
       set_key(part, "expert_parallel", "true", expert->path);
@@ -163,8 +163,8 @@ void read_vllm(HydraConfig& recipe, Imported& out) {
   for (const char* name : {"num_first_layers_in_bf16", "num_last_layers_in_bf16"}) {
     const auto layers = recipe.find(cfg + name);
     if (layers && layers->integer(0, kMost) > 0)
-      out.left_out.push_back(fmt::format("{}: {}; all layers are taken alike", layers->path,
-                                         layers->text));
+      out.left_out.push_back(
+          fmt::format("{}: {}; all layers are taken alike", layers->path, layers->text));
   }
   read_vllm_precision(recipe, out);
 }
@@ -190,9 +190,9 @@ void read_sglang(HydraConfig& recipe, Imported& out) {
     if (recipe.flag(cfg + "enable_dp_attention", false)) {
       set_key(part, "attention_data", data->text, data->path);
     } else {
-      out.left_out.push_back(fmt::format(
-          "{}: {} copies inside one server; they are engines of their own here", data->path,
-          data->text));
+      out.left_out.push_back(
+          fmt::format("{}: {} copies inside one server; they are engines of their own here",
+                      data->path, data->text));
     }
   }
   copy_flag(recipe, part, "dp_lm_head", cfg + "enable_dp_lm_head");
@@ -258,8 +258,8 @@ void read_nemo_rl_generation(HydraConfig& recipe, Imported& out) {
   if (word == "vllm" || word == "dynamo") return read_vllm(recipe, out);
   if (word == "sglang") return read_sglang(recipe, out);
   if (word == "megatron") return read_megatron_generation(recipe, out);
-  backend->fail(fmt::format("no layout is known of '{}'; known are vllm, dynamo, sglang, megatron",
-                            word));
+  backend->fail(
+      fmt::format("no layout is known of '{}'; known are vllm, dynamo, sglang, megatron", word));
 }
 
 }  // namespace refit

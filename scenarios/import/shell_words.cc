@@ -91,7 +91,8 @@ class Scanner {
   char next() const { return at_ + 1 < text_.size() ? text_[at_ + 1] : '\0'; }
 
   std::ptrdiff_t open_brackets() const {
-    return std::count(word_.begin(), word_.end(), '(') - std::count(word_.begin(), word_.end(), ')');
+    return std::count(word_.begin(), word_.end(), '(') -
+           std::count(word_.begin(), word_.end(), ')');
   }
 
   void put(char c) {
@@ -126,11 +127,12 @@ class Scanner {
   }
 
   void put_variable(std::string_view inside, std::string_view whole) {
-    if (inside.ends_with("[@]") || inside.ends_with("[*]")) return;  // its words were written already
-    const std::size_t end = std::min(
-        static_cast<std::size_t>(std::find_if_not(inside.begin(), inside.end(), is_name) -
-                                 inside.begin()),
-        inside.size());
+    if (inside.ends_with("[@]") || inside.ends_with("[*]"))
+      return;  // its words were written already
+    const std::size_t end =
+        std::min(static_cast<std::size_t>(std::find_if_not(inside.begin(), inside.end(), is_name) -
+                                          inside.begin()),
+                 inside.size());
     const auto found = variables_.find(std::string(inside.substr(0, end)));
     const std::string_view rest = inside.substr(end);
     if (found != variables_.end()) return put(found->second);

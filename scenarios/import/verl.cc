@@ -25,8 +25,7 @@ bool is_override(const std::string& word) {
   const std::size_t end = std::min(word.find('=', first), word.size());
   if (end == word.size() && word.front() != '~') return false;
   const std::string key = word.substr(first, end - first);
-  return key.find('.') != std::string::npos &&
-         std::all_of(key.begin(), key.end(), [](char c) {
+  return key.find('.') != std::string::npos && std::all_of(key.begin(), key.end(), [](char c) {
            return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
          });
 }
@@ -105,7 +104,8 @@ void read_megatron(Overrides& said, Imported& out) {
       set_key(part, key, fmt::format("{}", *layers), more + name);
   }
   if (said.config().flag(more + "account_for_embedding_in_pipeline_split", false))
-    set_key(part, "account_for_embedding", "true", more + "account_for_embedding_in_pipeline_split");
+    set_key(part, "account_for_embedding", "true",
+            more + "account_for_embedding_in_pipeline_split");
   if (said.config().flag(more + "account_for_loss_in_pipeline_split", false))
     set_key(part, "account_for_loss", "true", more + "account_for_loss_in_pipeline_split");
   if (const auto layout = said.config().find(more + "pipeline_model_parallel_layout"))
@@ -205,8 +205,8 @@ void report_unknown(Overrides& said, Imported& out) {
       if (is_off || has("offload") || has("max_") || has("sequence_parallel")) continue;
       if (has("parallel") || has("pipeline") || has("precision") || has("quant") || has("dtype") ||
           has("lora") || has("eplb") || has("num_layers") || has("redundan"))
-        out.left_out.push_back(fmt::format("{}: {}: not understood", value.path,
-                                           value.text.substr(0, 80)));
+        out.left_out.push_back(
+            fmt::format("{}: {}: not understood", value.path, value.text.substr(0, 80)));
     }
   }
 }
@@ -231,8 +231,8 @@ Imported read_verl(std::string_view text, const std::string& file, const ImportA
   }
   const std::int64_t gpus = read_gpus(said, out);
   const auto strategy = said.config().find(kActor + "strategy");
-  const bool is_megatron = strategy ? strategy->text == "megatron"
-                                    : said.says_any(kActor + "megatron");
+  const bool is_megatron =
+      strategy ? strategy->text == "megatron" : said.says_any(kActor + "megatron");
   if (is_megatron) {
     read_megatron(said, out);
   } else {

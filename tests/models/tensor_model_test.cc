@@ -25,8 +25,8 @@ std::string complaint(const std::string& json) {
 
 std::string entry(const std::string& name, const std::string& shape,
                   const std::string& dtype = "BF16") {
-  return fmt::format("\"{}\": {{\"shape\": [{}], \"dtype\": \"{}\", \"shard\": \"x\"}}", name, shape,
-                     dtype);
+  return fmt::format("\"{}\": {{\"shape\": [{}], \"dtype\": \"{}\", \"shard\": \"x\"}}", name,
+                     shape, dtype);
 }
 
 // Two layers, of which the second has two experts: 8 query heads, 2 key heads of 4.
@@ -34,7 +34,7 @@ std::string small_model() {
   std::string json = "{" + entry("model.embed_tokens.weight", "32, 16") + "," +
                      entry("lm_head.weight", "32, 16") + "," + entry("model.norm.weight", "16");
   for (const char* layer : {"model.layers.0.", "model.layers.1."}) {
-    const std::string at = std::string(",\n") ;
+    const std::string at = std::string(",\n");
     json += at + entry(layer + std::string("self_attn.q_proj.weight"), "32, 16");
     json += at + entry(layer + std::string("self_attn.k_proj.weight"), "8, 16");
     json += at + entry(layer + std::string("self_attn.v_proj.weight"), "8, 16");
@@ -107,11 +107,13 @@ TEST_CASE("model file: a header of safetensors is a model, without its data", "[
       R"({"model.layers.0.mlp.up_proj.weight":{"dtype":"BF16","shape":[8,4],"data_offsets":[0,64]}})";
   std::string file(8, '\0');
   file[0] = static_cast<char>(header.size());
-  std::ofstream(folder + "/a.safetensors", std::ios::binary) << file << header << std::string(64, 'x');
+  std::ofstream(folder + "/a.safetensors", std::ios::binary)
+      << file << header << std::string(64, 'x');
   CHECK(load_model(folder + "/a.safetensors").bytes() == 64);
 
   const std::string index =
-      R"({"metadata":{"total_size":64.0},"weight_map":{"model.layers.0.mlp.up_proj.weight":"a.safetensors"}})";
+      R"({"metadata":{"total_size":64.0},)"
+      R"("weight_map":{"model.layers.0.mlp.up_proj.weight":"a.safetensors"}})";
   std::ofstream(folder + "/model.safetensors.index.json") << index;
   CHECK(load_model(folder + "/model.safetensors.index.json").parameters() == 32);
   std::filesystem::remove(folder + "/a.safetensors");
@@ -121,16 +123,18 @@ TEST_CASE("model file: a header of safetensors is a model, without its data", "[
 }
 
 TEST_CASE("checkpoint index: names and bytes can check a model", "[models][import]") {
-  const ModelSpec model = parse_m2n_model(
-      "{" + entry("model.layers.0.mlp.up_proj.weight", "8, 4") + "}", "m.json");
+  const ModelSpec model =
+      parse_m2n_model("{" + entry("model.layers.0.mlp.up_proj.weight", "8, 4") + "}", "m.json");
   const auto found = [&](const std::string& json) {
     std::string lines;
     for (const std::string& line : differences(parse_checkpoint_index(json, "i.json"), model))
       lines += line + "\n";
     return lines;
   };
-  CHECK(found(R"({"metadata":{"total_size":64},"weight_map":{"model.layers.0.mlp.up_proj.weight":"a"}})")
-            .empty());
+  CHECK(
+      found(
+          R"({"metadata":{"total_size":64},"weight_map":{"model.layers.0.mlp.up_proj.weight":"a"}})")
+          .empty());
   CHECK(found(R"({"metadata":{"total_size":65},"weight_map":{"b":"a"}})") ==
         "1 tensor of m.json not in the index, such as model.layers.0.mlp.up_proj.weight\n"
         "1 tensor of the index not in m.json, such as b\n"

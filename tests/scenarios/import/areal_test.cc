@@ -47,8 +47,8 @@ TEST_CASE("AReaL: strings stand in scripts and in YAML, one of several is chosen
 
 TEST_CASE("AReaL: what is wrong is shown in the string", "[scenarios][import]") {
   const auto complaint = [](const char* text) { return error_in([&] { read(text); }); };
-  CHECK_THAT(complaint("sglang:d4+x4"), Catch::Contains("unknown degree 'x'") &&
-                                            Catch::Contains("behind 'sglang:d4+x'"));
+  CHECK_THAT(complaint("sglang:d4+x4"),
+             Catch::Contains("unknown degree 'x'") && Catch::Contains("behind 'sglang:d4+x'"));
   CHECK_THAT(complaint("sglang:d4d2+d4"), Catch::Contains("'d' stands twice"));
   CHECK_THAT(complaint("sglang:d+d4"), Catch::Contains("a number from 1"));
   CHECK_THAT(complaint("sglang:d4+trl:d4"), Catch::Contains("no layout is known of 'trl'"));

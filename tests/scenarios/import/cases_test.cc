@@ -55,8 +55,8 @@ std::string row_of(const Imported& out) {
   const auto g_of = [&](const char* key) { return integer_key(g, key).value_or(1); };
   const std::string engine = value_of(t, "engine", "");
   const bool megatron = engine == "megatron";
-  std::string row = fmt::format("{}|{}|{}|", megatron ? "megatron" : "dtensor", *out.nodes,
-                                *out.gpus_per_node);
+  std::string row =
+      fmt::format("{}|{}|{}|", megatron ? "megatron" : "dtensor", *out.nodes, *out.gpus_per_node);
   row += out.segment_nodes ? fmt::format("{}|", *out.segment_nodes) : "|";
   row += find_key(g, "first_gpu") ? "True|" : "False|";
   row += fmt::format("{}|{}|{}|{}|{}|", t_of("gpus"), t_of("tensor"), t_of("context"),
@@ -64,13 +64,14 @@ std::string row_of(const Imported& out) {
   row += megatron ? fmt::format("{}|", t_of("expert_tensor")) : "|";
   row += value_of(t, "first_stage_layers", "") + "|" + value_of(t, "last_stage_layers", "") + "|";
   row += quotient(t_of("gpus"), t_of("tensor") * t_of("context") * t_of("pipeline")) + "|";
-  row += megatron
-             ? quotient(t_of("gpus"), t_of("pipeline") * t_of("expert") * t_of("expert_tensor")) + "|"
-             : "|";
+  row +=
+      megatron
+          ? quotient(t_of("gpus"), t_of("pipeline") * t_of("expert") * t_of("expert_tensor")) + "|"
+          : "|";
   row += value_of(g, "engine", "") + "|" + value_of(g, "gpus", "") + "|";
   const std::int64_t g_ep = g_of("data") * (find_key(g, "expert_parallel") ? g_of("tensor") : 1);
   row += fmt::format("{}|{}|{}|", g_of("tensor"), g_of("pipeline"),
-                     value_of(g, "engine", "") == "megatron" ? 1 : g_ep);
+                     value_of(g, "engine", "") == "megatron" ? g_of("expert") : g_ep);
   row += quotient(g_of("gpus"), g_of("tensor") * g_of("pipeline")) + "|";
   row += find_key(g, "precision") ? "fp8" : "same as policy";
   return row;
@@ -164,8 +165,7 @@ TEST_CASE("cases: overrides of verl", "[cases]") {
   // 61 - 6 layers on 11 stages: 5 each.
   parse_scenario(as_scenario(out, answers.set), "deepseek");
   out = read("verl-qwen3-235b-8n8g.overrides");
-  CHECK(keys_in(out.generation) ==
-        "gpus=64 first_gpu=0 tensor=8 data=8 expert_parallel=true");
+  CHECK(keys_in(out.generation) == "gpus=64 first_gpu=0 tensor=8 data=8 expert_parallel=true");
   // No expert_tensor: Megatron takes 4, and 4 x 4 x 8 are more than 64 ranks; whole experts fit.
   CHECK(integer_key(out.training, "expert_tensor") == 4);
   CHECK_THROWS_AS(parse_scenario(as_scenario(out, answers.set), "qwen3"), Error);

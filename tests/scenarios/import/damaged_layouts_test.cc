@@ -1,4 +1,5 @@
-// Texts that are cut off, changed or made of noise: a reader reads them or complains with a message.
+// Texts that are cut off, changed or made of noise: a reader reads them or complains with a
+// message.
 #include <functional>
 #include <random>
 
@@ -29,13 +30,16 @@ std::vector<Reader> readers() {
   return {
       {"nemo",
        "policy: {model_name: a, precision: bfloat16, megatron_cfg: {enabled: true, "
-       "tensor_model_parallel_size: '${mul:2,${cluster.num_nodes}}', env_vars: {A: 1}}, generation: "
-       "{backend: vllm, vllm_cfg: {tensor_parallel_size: 2}, colocated: {enabled: false, resources: "
+       "tensor_model_parallel_size: '${mul:2,${cluster.num_nodes}}', env_vars: {A: 1}}, "
+       "generation: "
+       "{backend: vllm, vllm_cfg: {tensor_parallel_size: 2}, colocated: {enabled: false, "
+       "resources: "
        "{num_nodes: 1}}}}\ncluster: {num_nodes: 2, gpus_per_node: 8}\n",
        read_recipe},
       {"megatron",
        "A=(--num-layers 61 '--moe-layer-freq' ([0]*3+[1]*58) --tensor-model-parallel-size ${TP:-8} "
-       "--actor-num-nodes 2 --colocate --rollout-num-gpus-per-engine \"8\")\nrun ${A[@]} $(nproc)\n",
+       "--actor-num-nodes 2 --colocate --rollout-num-gpus-per-engine \"8\")\nrun ${A[@]} "
+       "$(nproc)\n",
        [](const std::string& text) { read_megatron_args(text, "x", {}); }},
       {"verl",
        "trainer.nnodes=2 +actor_rollout_ref.actor.megatron.a.b=[1,2] "
@@ -48,7 +52,8 @@ std::vector<Reader> readers() {
        "{\"train\": {\"num_gpus\": 8, \"pp_size\": 2}, \"generation\": {\"num_gpus\": 4}}",
        [](const std::string& text) { read_m2n_system(text, "x", {}); }},
       {"m2n model",
-       "{\"model.layers.0.mlp.experts.0.up_proj.weight\": {\"shape\": [4, 8], \"dtype\": \"BF16\"}, "
+       "{\"model.layers.0.mlp.experts.0.up_proj.weight\": {\"shape\": [4, 8], \"dtype\": "
+       "\"BF16\"}, "
        "\"model.norm.weight\": {\"shape\": [8], \"dtype\": \"F32\"}}",
        [](const std::string& text) { parse_m2n_model(text, "x"); }},
       {"index",
@@ -86,7 +91,7 @@ TEST_CASE("layout files with changed and random bytes are read or refused", "[sc
     CAPTURE(reader.name);
     for (int round = 0; round < 300; ++round) {
       std::string text = reader.good;
-      for (unsigned changes = 1 + random() % 6; changes > 0; --changes) {
+      for (auto changes = 1 + random() % 6; changes > 0; --changes) {
         const std::size_t at = random() % text.size();
         const char mark = marks[random() % marks.size()];
         if (random() % 3 == 0) {
@@ -97,7 +102,8 @@ TEST_CASE("layout files with changed and random bytes are read or refused", "[sc
       }
       read_or_complain(reader, text);
       std::string noise(random() % 80, '\0');
-      for (char& c : noise) c = random() % 2 ? marks[random() % marks.size()] : static_cast<char>(random());
+      for (char& c : noise)
+        c = random() % 2 ? marks[random() % marks.size()] : static_cast<char>(random());
       read_or_complain(reader, noise);
     }
   }
@@ -106,7 +112,8 @@ TEST_CASE("layout files with changed and random bytes are read or refused", "[sc
 TEST_CASE("layout files with endless nesting or repetition end", "[scenarios][import]") {
   for (const Reader& reader : readers()) {
     CAPTURE(reader.name);
-    for (const char* piece : {"(", "[", "{", "${", "$(", "\"", "--a ", "a.", "a=(", "+", "[0]*9+", "d9"}) {
+    for (const char* piece :
+         {"(", "[", "{", "${", "$(", "\"", "--a ", "a.", "a=(", "+", "[0]*9+", "d9"}) {
       std::string text;
       for (int i = 0; i < 20'000; ++i) text += piece;
       read_or_complain(reader, text);

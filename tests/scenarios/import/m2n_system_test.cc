@@ -29,7 +29,8 @@ TEST_CASE("M2N system: experts of training are whole, the rest is copies", "[sce
   CHECK(parse_scenario(scenario_text(out, answers), "s.yaml").cluster.gpus() == 24);
 }
 
-TEST_CASE("M2N system: what the bench ignores is said where it contradicts", "[scenarios][import]") {
+TEST_CASE("M2N system: what the bench ignores is said where it contradicts",
+          "[scenarios][import]") {
   const Imported out = read("\"num_gpus\": 16, \"tp_size\": 2, \"dp_size\": 3, \"fsdp_size\": 2",
                             "\"num_gpus\": 8, \"tp_size\": 4, \"dp_size\": 5");
   CHECK(says(out.left_out, "train.dp_size: 3, but 16 GPUs / (pp 1 x tp 2 x cp 1) are 8 copies"));
@@ -47,7 +48,7 @@ TEST_CASE("M2N system: layers that do not divide lie as in the bench", "[scenari
 
 TEST_CASE("M2N system: wrong files and numbers are named", "[scenarios][import]") {
   CHECK_THAT(error_in([] { read("\"tp_size\": 2", "\"num_gpus\": 8"); }),
-             Catch::Contains("s.json:1:12: train: missing key 'num_gpus'"));
+             Catch::Contains("s.json:1:11: train: missing key 'num_gpus'"));
   CHECK_THAT(error_in([] { read("\"num_gpus\": 6, \"pp_size\": 4", "\"num_gpus\": 8"); }),
              Catch::Contains("train.pp_size: 4 does not divide num_gpus 6"));
   CHECK_THAT(error_in([] { read_m2n_system("{\"a\": 1}", "s.json", {}); }),

@@ -55,7 +55,8 @@ TEST_CASE("Megatron: lists of layers with experts are multiplied out", "[scenari
 }
 
 TEST_CASE("Megatron: flags alone are one side, the other is asked for", "[scenarios][import]") {
-  const Imported out = read(kQwen + "--tensor-model-parallel-size=4 --nnodes 2 --nproc_per_node 8\n");
+  const Imported out =
+      read(kQwen + "--tensor-model-parallel-size=4 --nnodes 2 --nproc_per_node 8\n");
   CHECK(keys_in(out.model) == "name=qwen3-30b-a3b");
   // Megatron cuts experts like the rest unless told otherwise.
   CHECK(keys_in(out.training) ==
@@ -74,13 +75,15 @@ TEST_CASE("Megatron: flags alone are one side, the other is asked for", "[scenar
   CHECK(scenario.training->expert_tensor == 4);
 }
 
-TEST_CASE("Megatron: stages, padding, order and precision have their flags", "[scenarios][import]") {
-  const Imported out = read(
-      kQwen +
-      "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 4 --expert-tensor-parallel-size 1 "
-      "--decoder-first-pipeline-num-layers 11 --decoder-last-pipeline-num-layers 13 "
-      "--make-vocab-size-divisible-by 64 --use-tp-pp-dp-mapping --world-size 32 "
-      "--fp8-param-gather --fp8-recipe blockwise --mtp-num-layers 1\n");
+TEST_CASE("Megatron: stages, padding, order and precision have their flags",
+          "[scenarios][import]") {
+  const Imported out =
+      read(kQwen +
+           "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 4 "
+           "--expert-tensor-parallel-size 1 "
+           "--decoder-first-pipeline-num-layers 11 --decoder-last-pipeline-num-layers 13 "
+           "--make-vocab-size-divisible-by 64 --use-tp-pp-dp-mapping --world-size 32 "
+           "--fp8-param-gather --fp8-recipe blockwise --mtp-num-layers 1\n");
   CHECK(keys_in(out.training) ==
         "engine=megatron tensor=2 pipeline=4 expert_tensor=1 order=tp-cp-ep-pp-dp "
         "first_stage_layers=11 last_stage_layers=13 vocab_padding=64 precision=fp8_blockwise "
@@ -96,16 +99,17 @@ TEST_CASE("Megatron: stages, padding, order and precision have their flags", "[s
 TEST_CASE("Megatron: the model that is named must have the numbers", "[scenarios][import]") {
   ImportAnswers answers;
   answers.model = "qwen3-235b-a22b";
-  CHECK(error_in([&] { read(kQwen, answers); }) ==
-        "run.sh: qwen3-235b-a22b is not the model of these flags: --num-layers is 48, but the model "
-        "has 94");
+  CHECK(
+      error_in([&] { read(kQwen, answers); }) ==
+      "run.sh: qwen3-235b-a22b is not the model of these flags: --num-layers is 48, but the model "
+      "has 94");
   CHECK(read("--num-layers 7 --hidden-size 64").model.empty());
 }
 
 TEST_CASE("slime: colocated rollouts, and defaults that are said", "[scenarios][import]") {
-  const Imported out =
-      read(kQwen + "--actor-num-nodes 2 --colocate --rollout-num-gpus-per-engine 8 "
-                   "--sglang-ep-size 8 --expert-model-parallel-size 8\n");
+  const Imported out = read(kQwen +
+                            "--actor-num-nodes 2 --colocate --rollout-num-gpus-per-engine 8 "
+                            "--sglang-ep-size 8 --expert-model-parallel-size 8\n");
   CHECK(out.format == "slime or miles flags");
   CHECK(keys_in(out.generation) == "engine=sglang gpus=16 first_gpu=0 tensor=8 expert=8");
   CHECK(*integer_key(out.training, "gpus") == 16);  // 2 nodes of 8, which is the default
@@ -132,16 +136,18 @@ TEST_CASE("slime: GPUs of generation that nobody says are asked for", "[scenario
   const Imported out =
       read("--num-layers 4 --actor-num-nodes 16 --rollout-num-gpus-per-engine 16\n");
   CHECK(says(out.asked, "generation.gpus: neither --colocate nor --rollout-num-gpus"));
-  const Imported said =
-      read("--num-layers 4 --actor-num-nodes 2 --rollout-num-gpus 32 --rollout-num-gpus-per-engine 16\n");
+  const Imported said = read(
+      "--num-layers 4 --actor-num-nodes 2 --rollout-num-gpus 32 --rollout-num-gpus-per-engine "
+      "16\n");
   CHECK(*integer_key(said.generation, "gpus") == 32);
   CHECK(said.nodes == 6);  // 2 train, 32 GPUs are 4 nodes of 8
 }
 
 TEST_CASE("Megatron: a variable that the script leaves open is asked for", "[scenarios][import]") {
   const Imported out = read("--num-layers 4 --world-size 8 --tensor-model-parallel-size ${TP}\n");
-  CHECK(says(out.asked,
-             "training.tensor: --tensor-model-parallel-size is ${TP}, which the file does not set"));
+  CHECK(
+      says(out.asked,
+           "training.tensor: --tensor-model-parallel-size is ${TP}, which the file does not set"));
 }
 
 TEST_CASE("Megatron: wrong values are named with their line", "[scenarios][import]") {

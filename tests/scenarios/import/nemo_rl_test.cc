@@ -71,8 +71,8 @@ TEST_CASE("NeMo RL: a recipe is a scenario that can be read", "[scenarios][impor
 }
 
 TEST_CASE("NeMo RL: colocated sides share all GPUs", "[scenarios][import]") {
-  const Imported out = read({"policy.generation.colocated.enabled=false",
-                             "policy.generation.colocated.enabled=true"});
+  const Imported out = read(
+      {"policy.generation.colocated.enabled=false", "policy.generation.colocated.enabled=true"});
   CHECK(keys_in(out.generation) == "engine=vllm tensor=2 pipeline=1 gpus=24 first_gpu=0");
   CHECK(*integer_key(out.training, "gpus") == 24);
 }
@@ -90,9 +90,10 @@ TEST_CASE("NeMo RL: on one node generation has some of its GPUs", "[scenarios][i
 }
 
 TEST_CASE("NeMo RL: wrong splits of nodes are named by their key", "[scenarios][import]") {
-  CHECK_THAT(error_in([] { read({"policy.generation.colocated.resources.num_nodes=3"}); }),
-             Catch::Contains("policy.generation.colocated.resources.num_nodes: leaves training none "
-                             "of 3 nodes"));
+  CHECK_THAT(
+      error_in([] { read({"policy.generation.colocated.resources.num_nodes=3"}); }),
+      Catch::Contains("policy.generation.colocated.resources.num_nodes: leaves training none "
+                      "of 3 nodes"));
   CHECK_THAT(error_in([] { read({"policy.generation.colocated.resources.gpus_per_node=4"}); }),
              Catch::Contains("whole nodes are given to generation; write 8"));
   CHECK_THAT(error_in([] { read({"cluster.num_nodes=x"}); }),
@@ -132,8 +133,8 @@ TEST_CASE("NeMo RL: FP8 rollouts keep the layers that the recipe names", "[scena
   // FP8 training without fp8_param keeps BF16 weights.
   out = read({"policy.megatron_cfg.fp8_cfg.enabled=true"});
   CHECK(find_key(out.training, "precision") == nullptr);
-  out = read({"policy.megatron_cfg.fp8_cfg.enabled=true",
-              "policy.megatron_cfg.fp8_cfg.fp8_param=true"});
+  out = read(
+      {"policy.megatron_cfg.fp8_cfg.enabled=true", "policy.megatron_cfg.fp8_cfg.fp8_param=true"});
   CHECK(find_key(out.training, "precision")->value == "fp8_blockwise");
 }
 
@@ -148,8 +149,9 @@ TEST_CASE("NeMo RL: Megatron generates as it trains unless told otherwise", "[sc
 
 TEST_CASE("NeMo RL: streams and buffers of the refit come from the environment",
           "[scenarios][import]") {
-  const Imported out = read({"policy.megatron_cfg.env_vars={NRL_REFIT_NUM_STREAMS: 4, "
-                             "NRL_REFIT_NUM_BUFFERS: 3, NRL_REFIT_BUFFER_MEMORY_RATIO: 0.1}"});
+  const Imported out =
+      read({"policy.megatron_cfg.env_vars={NRL_REFIT_NUM_STREAMS: 4, "
+            "NRL_REFIT_NUM_BUFFERS: 3, NRL_REFIT_BUFFER_MEMORY_RATIO: 0.1}"});
   CHECK(keys_in(out.plan) == "streams=4 buffers=3");
   CHECK(says(out.left_out, "NRL_REFIT_BUFFER_MEMORY_RATIO: 0.1"));
 }
@@ -164,8 +166,7 @@ TEST_CASE("NeMo RL: a key that sounds like a layout and is not understood is sai
   CHECK(out.left_out.size() == 2);
 }
 
-TEST_CASE("NeMo RL: what the recipe cannot know is asked for, all at once",
-          "[scenarios][import]") {
+TEST_CASE("NeMo RL: what the recipe cannot know is asked for, all at once", "[scenarios][import]") {
   Imported out = read({"policy.model_name='Follow the guide'"});
   CHECK(out.model.empty());
   const std::string error = error_in([&] { scenario_text(out, {}); });
@@ -192,8 +193,9 @@ TEST_CASE("imported: fewer nodes than the file needs are refused, more are spare
   ImportAnswers answers;
   answers.cluster = "dgx_h100";
   answers.nodes = 2;
-  CHECK_THAT(error_in([&] { scenario_text(read(), answers); }),
-             Catch::Contains("needs 24 GPUs, but --nodes 2 of dgx_h100 have 16; use 3 nodes or more"));
+  CHECK_THAT(
+      error_in([&] { scenario_text(read(), answers); }),
+      Catch::Contains("needs 24 GPUs, but --nodes 2 of dgx_h100 have 16; use 3 nodes or more"));
   answers.nodes = 4;
   CHECK(parse_scenario(scenario_text(read(), answers), "r.yaml").cluster.gpus() == 32);
 }

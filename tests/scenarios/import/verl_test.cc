@@ -20,13 +20,14 @@ const std::string kMegatron =
 
 TEST_CASE("verl: overrides of a launch script are both sides on the same GPUs",
           "[scenarios][import]") {
-  const Imported out =
-      read(kMegatron + "  actor_rollout_ref.actor.megatron.expert_tensor_parallel_size=1 "
-                       "actor_rollout_ref.rollout.tensor_model_parallel_size=8 "
-                       "+actor_rollout_ref.actor.megatron.override_transformer_config."
-                       "num_layers_in_last_pipeline_stage=22\n");
-  CHECK(keys_in(out.training) ==
-        "gpus=32 engine=megatron tensor=4 pipeline=2 expert=4 expert_tensor=1 last_stage_layers=22");
+  const Imported out = read(kMegatron +
+                            "  actor_rollout_ref.actor.megatron.expert_tensor_parallel_size=1 "
+                            "actor_rollout_ref.rollout.tensor_model_parallel_size=8 "
+                            "+actor_rollout_ref.actor.megatron.override_transformer_config."
+                            "num_layers_in_last_pipeline_stage=22\n");
+  CHECK(
+      keys_in(out.training) ==
+      "gpus=32 engine=megatron tensor=4 pipeline=2 expert=4 expert_tensor=1 last_stage_layers=22");
   CHECK(keys_in(out.generation) == "gpus=32 first_gpu=0 engine=vllm tensor=8");
   ImportAnswers answers;
   answers.cluster = "dgx_h100";
@@ -38,7 +39,8 @@ TEST_CASE("verl: overrides of a launch script are both sides on the same GPUs",
 TEST_CASE("verl: null expert tensor parallelism is Megatron's default, that of tensor",
           "[scenarios][import]") {
   for (const std::string& more :
-       {std::string(), std::string("actor_rollout_ref.actor.megatron.expert_tensor_parallel_size=null")}) {
+       {std::string(),
+        std::string("actor_rollout_ref.actor.megatron.expert_tensor_parallel_size=null")}) {
     const Imported out = read(kMegatron + more);
     CHECK(integer_key(out.training, "expert_tensor") == 4);
     CHECK(says(out.assumptions, "expert_tensor_parallel_size is null or not there"));
@@ -57,10 +59,10 @@ TEST_CASE("verl: defaults are said, and an engine that nobody names is asked for
 
 TEST_CASE("verl: data and expert parallelism of a rollout depend on its engine",
           "[scenarios][import]") {
-  const std::string text =
-      kMegatron + "  actor_rollout_ref.rollout.tensor_model_parallel_size=8 "
-                  "actor_rollout_ref.rollout.data_parallel_size=4 "
-                  "actor_rollout_ref.rollout.expert_parallel_size=32 ";
+  const std::string text = kMegatron +
+                           "  actor_rollout_ref.rollout.tensor_model_parallel_size=8 "
+                           "actor_rollout_ref.rollout.data_parallel_size=4 "
+                           "actor_rollout_ref.rollout.expert_parallel_size=32 ";
   CHECK(keys_in(read(text).generation) ==
         "gpus=32 first_gpu=0 engine=vllm tensor=8 data=4 expert_parallel=true");
   CHECK(keys_in(read(text + "actor_rollout_ref.rollout.name=sglang").generation) ==
@@ -70,8 +72,9 @@ TEST_CASE("verl: data and expert parallelism of a rollout depend on its engine",
 }
 
 TEST_CASE("verl: FSDP over all ranks, or over some of them with copies", "[scenarios][import]") {
-  const std::string text = "trainer.nnodes=2 trainer.n_gpus_per_node=8 "
-                           "actor_rollout_ref.actor.strategy=fsdp2 ";
+  const std::string text =
+      "trainer.nnodes=2 trainer.n_gpus_per_node=8 "
+      "actor_rollout_ref.actor.strategy=fsdp2 ";
   CHECK(keys_in(read(text).training) == "gpus=16 engine=fsdp");
   CHECK(keys_in(read(text + "actor_rollout_ref.actor.fsdp_config.fsdp_size=-1").training) ==
         "gpus=16 engine=fsdp");
@@ -83,9 +86,10 @@ TEST_CASE("verl: FSDP over all ranks, or over some of them with copies", "[scena
 
 TEST_CASE("verl: variables of the script, other words, and what is none of verl's",
           "[scenarios][import]") {
-  const Imported out = read("TP=8\ndata.x=1 trainer.nnodes=2 "
-                            "actor_rollout_ref.rollout.tensor_model_parallel_size=$TP "
-                            "actor_rollout_ref.rollout.data_parallel_size=$DP\n");
+  const Imported out = read(
+      "TP=8\ndata.x=1 trainer.nnodes=2 "
+      "actor_rollout_ref.rollout.tensor_model_parallel_size=$TP "
+      "actor_rollout_ref.rollout.data_parallel_size=$DP\n");
   CHECK(*integer_key(out.generation, "tensor") == 8);
   CHECK(says(out.asked, "generation.data: actor_rollout_ref.rollout.data_parallel_size is $DP"));
   CHECK_THAT(error_in([] { read("echo hello\n"); }), Catch::Contains("no overrides of verl"));

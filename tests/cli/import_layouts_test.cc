@@ -1,0 +1,80 @@
+#include "tests/cli/program.h"
+
+namespace refit {
+namespace {
+
+const std::string kExamples = std::string(REFIT_EXAMPLES) + "/import/";
+
+TEST_CASE("import nemo: a recipe is a scenario that simulate takes", "[cli][import]") {
+  const Folder folder;
+  const Outcome made = refit_program({"import", "nemo", kExamples + "grpo_qwen3_30b.yaml",
+                                      "--cluster", "dgx_h100", "-o", folder / "s.yaml"});
+  INFO(made.err);
+  REQUIRE(made.code == 0);
+  const std::string text = text_of(folder / "s.yaml");
+  CHECK(has(text, "expert: 8  # policy.megatron_cfg.expert_model_parallel_size"));
+  CHECK(has(text, "nodes: 4  # as many as the GPUs below need"));
+  const Outcome checked = refit_program({"check", folder / "s.yaml", "--strategy", "reshard"});
+  INFO(checked.out << checked.err);
+  CHECK(checked.code == 0);
+  // The same without a file between, and an override on top: TP4 instead of 2.
+  const Outcome direct =
+      refit_program({"simulate", "--nemo", kExamples + "grpo_qwen3_30b.yaml", "--override",
+                     "policy.generation.vllm_cfg.tensor_parallel_size=4", "--cluster", "dgx_h100",
+                     "--nodes", "6", "--strategy", "reshard"});
+  INFO(direct.err);
+  REQUIRE(direct.code == 0);
+  CHECK(has(direct.out, "6 x dgx_h100"));
+  CHECK(has(direct.out, "qwen3-30b-a3b"));
+}
+
+TEST_CASE("import: what nobody says is asked for, with exit 2", "[cli][import]") {
+  const Outcome outcome = refit_program({"import", "areal", kExamples + "allocation.txt"});
+  CHECK(outcome.code == 2);
+  CHECK(has(outcome.err, "model: say --model NAME"));
+  CHECK(has(outcome.err, "cluster: say --cluster NAME"));
+  CHECK(outcome.out.empty());
+}
+
+TEST_CASE("import: a file that is something else is named", "[cli][import]") {
+  const Folder folder;
+  const std::string graph = folder.write("g.xml", "<graphs version=\"1\"></graphs>\n");
+  const std::string index = folder.write("i.json", "{\"weight_map\": {\"a\": \"b\"}}\n");
+  const auto said = [](const std::vector<std::string>& words) {
+    const Outcome outcome = refit_program(words);
+    CHECK(outcome.code == 2);
+    return outcome.err;
+  };
+  CHECK(has(said({"import", "nemo", graph}),
+            "g.xml: this is an NCCL graph file; expected a recipe of NeMo RL"));
+  CHECK(has(said({"import", "verl", kExamples + "train.sh"}),
+            "train.sh: this is flags of Megatron, slime or miles; expected overrides of verl"));
+  CHECK(has(said({"import", "m2n-system", index}), "this is the index of a checkpoint"));
+  CHECK(has(said({"import", "safetensors-index", graph}), "this is an NCCL graph file"));
+  CHECK(has(said({"import", "safetensors-index", index}), "an index has names and no shapes"));
+}
+
+TEST_CASE("import: layouts that are not legal are written, and said with exit 1", "[cli][import]") {
+  const Folder folder;
+  const Outcome outcome = refit_program({"import", "areal", kExamples + "allocation.txt",
+                                         "--cluster", "dgx_h100", "--model", "qwen3-30b-a3b",
+                                         "--set", "generation.tensor=3", "-o", folder / "s.yaml"});
+  CHECK(outcome.code == 1);
+  CHECK(has(outcome.err, "not legal, as refit check will say"));
+  CHECK(has(text_of(folder / "s.yaml"), "tensor: 3  # --set"));
+}
+
+TEST_CASE("simulate: a question comes from a scenario or from a recipe", "[cli][import]") {
+  const Outcome none = refit_program({"simulate"});
+  CHECK(none.code == 2);
+  CHECK(has(none.err, "SCENARIO is required"));
+  const Outcome both = refit_program({"simulate", "x.yaml", "--nemo", "y.yaml"});
+  CHECK(both.code == 2);
+  CHECK(has(both.err, "SCENARIO and --nemo both ask a question"));
+  const Outcome stray = refit_program({"simulate", "x.yaml", "--override", "a=1"});
+  CHECK(stray.code == 2);
+  CHECK(has(stray.err, "complete a recipe of --nemo"));
+}
+
+}  // namespace
+}  // namespace refit
