@@ -3,7 +3,7 @@
 namespace refit {
 namespace {
 
-const std::string kExamples = std::string(REFIT_EXAMPLES) + "/import/";
+const std::string kExamples = std::string(REFIT_EXAMPLES) + "/layouts/";
 
 TEST_CASE("import nemo: a recipe is a scenario that simulate takes", "[cli][import]") {
   const Folder folder;
