@@ -155,12 +155,36 @@ void require_answers(const Imported& imported, const ImportAnswers& answers) {
                           imported.format, fmt::join(asked, "\n  ")));
 }
 
+// Whether the bytes are UTF-8, by their leading bits; more is not asked for printing.
+bool is_utf8(const std::string& text) {
+  std::size_t follow = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte & 0xc0) == 0x80) {
+      if (follow == 0) return false;
+      --follow;
+      continue;
+    }
+    if (follow > 0 || byte == 0xc0 || byte == 0xc1 || byte > 0xf4) return false;
+    follow = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : byte >= 0xc0 ? 1 : 0;
+  }
+  return follow == 0;
+}
+
+// On one line, without what YAML refuses even in comments.
+std::string printable(std::string text) {
+  const bool keeps_others = is_utf8(text);
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) c = ' ';
+    if (byte >= 0x80 && !keeps_others) c = '?';
+  }
+  return text;
+}
+
 std::string comment_lines(const std::vector<std::string>& lines) {
   std::string text;
-  for (std::string line : lines) {
-    std::replace(line.begin(), line.end(), '\n', ' ');
-    text += "#   " + line + "\n";
-  }
+  for (const std::string& line : lines) text += "#   " + printable(line) + "\n";
   return text;
 }
 
@@ -168,8 +192,7 @@ std::string comment_lines(const std::vector<std::string>& lines) {
 
 void set_key(ImportedPart& part, const std::string& key, const std::string& value,
              const std::string& source) {
-  std::string line = source;
-  std::replace(line.begin(), line.end(), '\n', ' ');
+  const std::string line = printable(source);
   for (ImportedKey& there : part) {
     if (there.key == key) {
       there = {key, value, line};
@@ -244,7 +267,8 @@ void set_gpus(Imported& imported, std::int64_t training, std::int64_t generation
 std::string scenario_text(Imported imported, const ImportAnswers& answers) {
   apply_answers(imported, answers);
   require_answers(imported, answers);
-  std::string text = fmt::format("# Made from the {} {}.\n", imported.format, imported.file);
+  std::string text =
+      fmt::format("# Made from the {} {}.\n", imported.format, printable(imported.file));
   if (!imported.left_out.empty())
     text += "# Not in this scenario, though the file says it:\n" + comment_lines(imported.left_out);
   text += fmt::format("scenario: {}\n", yaml_text(imported.title));
@@ -271,9 +295,9 @@ std::string yaml_text(const std::string& text) {
   const bool starts_well = !text.empty() && std::isalpha(static_cast<unsigned char>(text.front()));
   if (all_plain && starts_well && text.back() != ' ') return text;
   std::string quoted = "\"";
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     if (c == '"' || c == '\\') quoted += '\\';
-    quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    quoted += c;
   }
   return quoted + "\"";
 }

@@ -12,8 +12,16 @@
 #include "scenarios/import/verl.h"
 #include "tests/scenarios/import/import_test.h"
 
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size);
+
 namespace refit::test {
 namespace {
+
+// What is written of a file that could be read is YAML.
+void write_of(char format, const std::string& text) {
+  const std::string bytes = format + text;
+  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+}
 
 struct Reader {
   const char* name;
@@ -64,12 +72,18 @@ std::vector<Reader> readers() {
   };
 }
 
+// In the order of layouts_fuzz.cc.
+const char* const kFormats[] = {"nemo", "megatron", "verl", "areal", "m2n system"};
+
 // Nothing but our own complaint, and never an empty one.
 void read_or_complain(const Reader& reader, const std::string& text) {
   try {
     reader.read(text);
   } catch (const Error& error) {
     if (std::string(error.what()).size() < 8) FAIL(reader.name << ": '" << error.what() << "'");
+  }
+  for (std::size_t format = 0; format < 5; ++format) {
+    if (std::string(reader.name) == kFormats[format]) write_of(static_cast<char>(format), text);
   }
 }
 
