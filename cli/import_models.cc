@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -24,13 +25,14 @@ struct ImportModelOptions {
 // The model of the catalog with the same tensors, of the same sizes.
 std::string same_in_catalog(const ModelSpec& model) {
   const auto shapes = [](const ModelSpec& m) {
-    std::string text;
+    std::set<std::string> lines;  // in any order
     for (const TensorSpec& t : m.tensors) {
       if (t.scales || t.mtp) continue;
-      text += t.name;
-      for (const TensorDim& dim : t.dims) text += fmt::format(" {}", dim.size);
+      std::string line = t.name;
+      for (const TensorDim& dim : t.dims) line += fmt::format(" {}", dim.size);
+      lines.insert(line);
     }
-    return text;
+    return lines;
   };
   std::string names;
   for (const std::string& name : catalog_models()) {

@@ -263,6 +263,13 @@ ModelSpec model_of_tensors(const std::vector<ListedTensor>& tensors, const std::
   if (groups.empty()) fail(where, "has no tensors");
   if (model.layers == 0) fail(where, "no tensor is of a layer (layers.N.); is it a whole model?");
   model.tensors = std::move(list).take();
+  // JSON has no order; a checkpoint begins with the embedding and ends with prediction modules.
+  const auto place = [](const TensorSpec& t) {
+    if (t.mtp) return kMostLayers + 1;
+    return t.role == Role::embedding ? -1 : t.layer.value_or(kMostLayers);
+  };
+  std::stable_sort(model.tensors.begin(), model.tensors.end(),
+                   [&](const TensorSpec& a, const TensorSpec& b) { return place(a) < place(b); });
   model.heads = heads_of(model.tensors, where);
   model.tied_embeddings = std::none_of(model.tensors.begin(), model.tensors.end(),
                                        [](const auto& t) { return t.role == Role::lm_head; });

@@ -274,7 +274,7 @@ Imported read_nemo_rl(HydraConfig& recipe, const std::string& file) {
   read_model(recipe, out);
   read_nemo_rl_training(recipe, out);
   read_nemo_rl_generation(recipe, out);
-  const std::string source = fmt::format("{} nodes of {} GPUs", *out.nodes, *out.gpus_per_node);
+  const std::string source = fmt::format("of {} nodes of {} GPUs", *out.nodes, *out.gpus_per_node);
   set_gpus(out, worlds.training, worlds.generation, worlds.colocated, source);
   read_runtime(recipe, out);
   read_transport(recipe, worlds, out);
