@@ -26,33 +26,22 @@ struct ImportLayoutOptions {
   std::string output = "-";
 };
 
-// A path in a scenario counts from the scenario's folder.
-void move_paths(ImportLayoutOptions& options) {
-  namespace fs = std::filesystem;
-  auto& model = options.layout.answers.model;
-  std::error_code ignored;
-  const bool is_file = model && fs::is_regular_file(*model, ignored);
-  if (!is_file || options.output == "-" || fs::path(*model).is_absolute()) return;
-  const fs::path folder = fs::absolute(options.output).parent_path();
-  options.layout.answers.model = fs::absolute(*model).lexically_relative(folder).string();
-}
-
 int import_layout(const LayoutReader& reader, ImportLayoutOptions options) {
   require_other_file(options.file, options.output);
+  namespace fs = std::filesystem;
+  const fs::path folder =
+      options.output == "-" ? fs::path() : fs::path(options.output).parent_path();
+  options.layout.answers.folder = folder.string();
   const std::string text = layout_scenario(reader, options.file, options.layout, options.machines);
   // What is written must be read again; layouts that are not legal are the file's own.
   std::string findings;
   try {
-    parse_scenario(text, fmt::format("{} as a scenario", options.file));
+    const std::string name = fs::path(options.file).filename().string() + " as a scenario";
+    parse_scenario(text, (folder / name).string());
   } catch (const LayoutError& error) {
     for (const std::string& finding : error.findings()) findings += "\n  " + finding;
   }
-  const ImportLayoutOptions before = options;
-  move_paths(options);
-  write_output(options.output,
-               options.layout.answers.model == before.layout.answers.model
-                   ? text
-                   : layout_scenario(reader, options.file, options.layout, options.machines));
+  write_output(options.output, text);
   if (findings.empty()) return 0;
   throw Error(ErrorCode::check_failed,
               fmt::format("{}: written, but not legal, as refit check will say:{}", options.file,

@@ -54,7 +54,11 @@ void apply_answers(Imported& imported, const ImportAnswers& answers) {
                               word));
     set_key(*part, word.substr(dot + 1, equals - dot - 1), word.substr(equals + 1), "--set");
   }
-  if (answers.model) set_key(imported.model, "name", yaml_text(*answers.model), "--model");
+  if (!answers.model) return;
+  std::string model = *answers.model;
+  if (is_path(model) && !answers.folder.empty() && !std::filesystem::path(model).is_absolute())
+    model = std::filesystem::proximate(model, answers.folder).string();
+  set_key(imported.model, "name", yaml_text(model), "--model");
 }
 
 // The lines of a text, each deeper by two spaces.

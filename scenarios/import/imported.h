@@ -15,6 +15,7 @@ struct ImportAnswers {
   std::optional<std::string> cluster;       // a name of the catalog, or a path
   std::optional<std::string> cluster_yaml;  // the machines themselves, from another file
   std::optional<int> nodes;
+  std::string folder;            // of the scenario: its paths count from there; empty: from here
   std::vector<std::string> set;  // "generation.tensor=8": any key of a scenario
 };
 
