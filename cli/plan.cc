@@ -64,7 +64,7 @@ std::string phase_table(const Schedule& schedule) {
 }
 
 std::string certificate_line(const Scenario& scenario, const Schedule& schedule) {
-  const RefitBound bound = bound_of(scenario);
+  const RefitBound bound = bound_of(scenario, schedule.coding.has_value());
   const Progress progress("simulating " + scenario.name);
   const double wire_s = predict(schedule, scenario.cluster, {wire_only(), {}}).makespan_s;
   const Certificate certificate = certify(schedule, scenario.cluster, bound, wire_s);

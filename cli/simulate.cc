@@ -72,7 +72,8 @@ PredictOptions predict_options(const Scenario& scenario, const SimulateOptions& 
 // All rows are answers to this.
 struct Task {
   const Scenario& scenario;
-  RefitBound bound;
+  RefitBound bound;                       // of plans that send weights as they are
+  std::optional<RefitBound> coded_bound;  // of those that send changes, if there are any
   PredictOptions predict;
   bool by_memory = false;
   int ensemble_members = 0;
@@ -131,7 +132,9 @@ StrategyResult evaluate(const Schedule& schedule, const Task& task) {
   row.network_bytes = traffic.network_bytes;
   row.nvlink_bytes = traffic.nvlink_bytes;
   row.copies = traffic.copies;
-  row.certificate = certify(schedule, scenario.cluster, task.bound, wire_s);
+  if (schedule.coding) row.coded = scenario.plan.delta.value().words;
+  row.certificate = certify(schedule, scenario.cluster,
+                            schedule.coding ? task.coded_bound.value() : task.bound, wire_s);
   row.predicted_s = prediction.makespan_s;
   row.busiest = prediction.busiest;
   row.phases = prediction.phases;
@@ -255,8 +258,17 @@ SimulationReport simulate_all(const Question& question, const SimulateOptions& o
   const PredictOptions predict = predict_options(scenario, options);
   std::vector<Policy> policies;
   if (!question.plan) policies = chosen_policies(scenario, options.strategies);
+  const bool coded = question.plan ? question.plan->coding.has_value()
+                                   : std::ranges::any_of(policies, &Policy::coded);
+  if (coded && !scenario.plan.delta) {
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: sends what has changed, but the scenario has no `delta` that says "
+                            "how much that is",
+                            options.file));
+  }
   const Task task{scenario,
                   bound_of(scenario),
+                  coded ? std::optional(bound_of(scenario, true)) : std::nullopt,
                   predict,
                   options.memory,
                   options.ensemble,

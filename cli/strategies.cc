@@ -16,6 +16,8 @@ namespace refit {
 namespace {
 
 constexpr const char* kBuiltIn[] = {"gather_broadcast", "direct", "reshard", "hybrid", "optimal"};
+// Besides, where the scenario says how much changes.
+constexpr const char* kOfChanges[] = {"delta_broadcast", "delta_reshard"};
 // What `auto` takes of plans that are as good: the earlier.
 constexpr const char* kBySimplicity[] = {"reshard", "direct", "hybrid", "gather_broadcast",
                                          "optimal"};
@@ -87,6 +89,9 @@ std::vector<Policy> chosen_policies(const Scenario& scenario,
   std::vector<Policy> policies;
   if (!list || list == kAuto) {
     for (const char* name : list ? kBySimplicity : kBuiltIn) policies.push_back(named_policy(name));
+    if (scenario.plan.delta) {
+      for (const char* name : kOfChanges) policies.push_back(named_policy(name));
+    }
     if (scenario.policy) policies.push_back(own_policy(scenario));
     return policies;
   }
@@ -120,9 +125,11 @@ void say_reason(const std::string& strategy, const std::string& reason) {
   if (!reason.empty()) fmt::print(stderr, "refit: auto takes {}: {}\n", strategy, reason);
 }
 
-RefitBound bound_of(const Scenario& scenario) {
+RefitBound bound_of(const Scenario& scenario, bool coded) {
   const Progress progress("bounding " + scenario.name);
-  return bound_of_refit(find_parcels(scenario.refit), scenario.cluster);
+  std::vector<Parcel> parcels = find_parcels(scenario.refit);
+  if (coded) code_parcels(scenario.refit, scenario.plan.delta.value(), parcels);
+  return bound_of_refit(parcels, scenario.cluster);
 }
 
 std::vector<std::string> over_limits(const Schedule& schedule, const Scenario& scenario,

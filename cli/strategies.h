@@ -29,8 +29,9 @@ Question parse_question(const std::string& text, const std::string& path,
 
 // The names that --strategy takes, for its help text.
 inline constexpr const char* kStrategyNames =
-    "gather_broadcast, direct, reshard, hybrid, optimal, policy (the\n"
-    "scenario's own) or auto (the best of these by prediction)";
+    "gather_broadcast, direct, reshard, hybrid, optimal, delta_broadcast, delta_reshard\n"
+    "(changes only, of scenarios with `delta`), policy (the scenario's own) or auto (the best of "
+    "these by prediction)";
 
 // The policies named in a comma-separated list; "policy" is the scenario's own. Without a list: all
 // built-in strategies, then the scenario's own if it has one. "auto" alone: all of these in the
@@ -54,8 +55,9 @@ ChosenPolicy chosen_policy(const Scenario& scenario, const std::optional<std::st
 // Says on standard error why a strategy was taken, if there is a reason.
 void say_reason(const std::string& strategy, const std::string& reason);
 
-// What is proven of every plan of the scenario, with progress.
-RefitBound bound_of(const Scenario& scenario);
+// What is proven of every plan of the scenario, with progress. `coded`: of those that send changes
+// as the scenario's `delta` says.
+RefitBound bound_of(const Scenario& scenario, bool coded = false);
 
 // What the scenario limits and the plan exceeds, in words. `timeline`: when each op runs.
 std::vector<std::string> over_limits(const Schedule& schedule, const Scenario& scenario,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "planner/strategies.h"
 
@@ -67,6 +68,11 @@ struct Pipeline {
   std::size_t buffers = 1;  // per sender
 };
 
+// By an engine, of all tensors: what is coded is coded as a whole.
+std::int64_t landed(const StrategyInput& input) {
+  return landed_bytes(input.refit, std::vector<bool>(input.refit.classes.size(), true));
+}
+
 class PackedBroadcast {
  public:
   PackedBroadcast(const StrategyInput& input, ScheduleBuilder& builder)
@@ -102,6 +108,11 @@ class PackedBroadcast {
     convert(lane, work.sources, bucket.share_of(work.convert_before), builder_);
     builder_.compute(on(lane), Work::export_tensors, pipeline.trainers,
                      conduct_.exports ? bucket.share_of(work.exports) : 0, 0, free);
+    if (builder_.coding()) {
+      const std::int64_t shard = bucket.share_of(work.packed_bytes);
+      builder_.compute(on(lane), Work::scan, builder_.group(work.sources), 1, shard);
+      builder_.compute(on(lane), Work::encode, builder_.group(work.sources), 1, shard);
+    }
     const std::int64_t tensors = bucket.share_of(work.checkpoint_tensors);
     if (conduct_.yields) builder_.compute(on(lane), Work::yield, pipeline.trainers, tensors, 0);
     std::vector<OpId> ready = {
@@ -114,11 +125,23 @@ class PackedBroadcast {
     const OpId sent =
         builder_.broadcast(on(sender.lane), sender.root, sender.to, bucket.cargo, chunk, ready,
                            conduct_.streamed ? Work::stream : Work::none);
+    if (builder_.coding()) decode(sender.lane, bucket);
     if (conduct_.loads) builder_.compute(on(sender.lane), Work::load, engines_, tensors, 0);
     convert(sender.lane, input_.refit.destinations, bucket.share_of(work.convert_after), builder_);
     if (conduct_.waits_for_load)
       builder_.barrier(builder_.group(united(input_.refit.sources, input_.refit.destinations)));
     return sent;
+  }
+
+  // Every engine reads all changes and keeps those of its own shard.
+  void decode(int lane, const Bucket& bucket) {
+    const std::int64_t content = share(bucket.stage->bytes, bucket.chunk, bucket.count);
+    builder_.compute(on(lane), Work::decode, engines_, 1, content);
+    if (builder_.coding()->staged) return;
+    const double part =
+        static_cast<double>(content) / static_cast<double>(input_.refit.unique_bytes());
+    builder_.compute(on(lane), Work::apply, engines_, 1,
+                     std::llround(part * static_cast<double>(landed(input_))));
   }
 
   const StrategyInput& input_;
@@ -206,6 +229,11 @@ void gather_broadcast(const StrategyInput& input, ScheduleBuilder& builder) {
   } else {
     stage_after_stage(input, builder);
   }
+  if (!builder.coding() || !builder.coding()->staged) return;
+  builder.barrier(builder.group(united(input.refit.sources, input.refit.destinations)));
+  builder.begin_phase("apply");
+  builder.compute({0, builder.next_round(0)}, Work::apply, builder.group(input.refit.destinations),
+                  1, landed(input));
 }
 
 }  // namespace refit

@@ -98,13 +98,23 @@ void run(Strategy strategy, const StrategyInput& input, ScheduleBuilder& builder
 Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
               const PlanOptions& options) {
   check(refit, cluster, options);
-  if (policy.rest == Strategy::optimal) return plan_optimal(refit, cluster, options.limits);
+  const DeltaOptions* const delta = policy.coded && options.delta ? &*options.delta : nullptr;
+  if (policy.coded && delta == nullptr) {
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{} sends what has changed, but the scenario has no `delta` that says "
+                            "how much that is",
+                            policy.name));
+  }
+  if (policy.rest == Strategy::optimal) return plan_optimal(refit, cluster, options.limits, delta);
   std::vector<Parcel> parcels =
       find_parcels(refit, [&](const TensorClass& c) { return group_of(policy.of(c)); });
+  if (delta != nullptr) code_parcels(refit, *delta, parcels);
   set_chunks(options, parcels);
   ScheduleBuilder builder(refit, policy.name, std::move(parcels),
                           lanes(refit, cluster, policy.conduct, options));
   builder.set_caps(options.limits.caps(), options.limits.ctas.value_or(0));
+
+  if (delta != nullptr) builder.set_coding(delta->coding);
 
   const std::vector<Rank> everyone = united(refit.sources, refit.destinations);
   const GroupId world = builder.group(everyone);

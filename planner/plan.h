@@ -8,6 +8,7 @@
 
 #include "models/refit.h"
 #include "planner/conduct.h"
+#include "planner/delta.h"
 #include "planner/limits.h"
 #include "schedule/schedule.h"
 #include "topology/cluster.h"
@@ -32,13 +33,15 @@ struct Policy {
   Strategy rest = Strategy::reshard;  // for roles not named
   std::map<Role, Strategy> roles;
   Conduct conduct = {};
+  bool coded = false;  // only what has changed is sent, as PlanOptions::delta says
   // Weights of multi-token-prediction modules take `rest`, whatever their role, and so do scales.
   Strategy of(const TensorClass& tensor_class) const;
 };
 
 // "gather_broadcast", "direct", "reshard": all roles alike. "hybrid" is NeMo RL's rule: routed
-// experts and dense feed-forward by reshard, the rest by gather_broadcast. Error(bad_input) lists
-// the names.
+// experts and dense feed-forward by reshard, the rest by gather_broadcast. "delta_broadcast" and
+// "delta_reshard" are gather_broadcast and optimal, but of changes. Error(bad_input) lists the
+// names.
 Policy named_policy(std::string_view name);
 
 enum class ReplicaBalance {
@@ -56,6 +59,7 @@ struct PlanOptions {
   std::int64_t bucket_bytes = 1717986918;  // of packed broadcast: 2 % of 80 GiB
   int buffers = 2;                         // buckets in flight
   PlanLimits limits = {};                  // kept by `optimal`
+  std::optional<DeltaOptions> delta = {};  // how changes are coded, for strategies that send those
 };
 
 // The pipeline: parcels, then each strategy's ops, in rounds on lanes.

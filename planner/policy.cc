@@ -1,4 +1,5 @@
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -44,13 +45,17 @@ Policy named_policy(std::string_view name) {
             {{Role::routed_expert, Strategy::reshard}, {Role::dense_ffn, Strategy::reshard}},
             {}};
   }
+  for (const auto& [coded, strategy] : {std::pair("delta_broadcast", Strategy::gather_broadcast),
+                                        std::pair("delta_reshard", Strategy::optimal)}) {
+    if (name == coded) return {coded, strategy, {}, {}, true};
+  }
   if (const System* system = find_system(name)) return system->policy;
   std::vector<std::string_view> known;
   for (const System& system : systems()) known.push_back(system.name);
   throw Error(
       ErrorCode::bad_input,
       fmt::format("'{}' is neither a strategy (gather_broadcast, direct, reshard, hybrid, optimal, "
-                  "owner_broadcast, stripe) nor a system ({})",
+                  "owner_broadcast, stripe, delta_broadcast, delta_reshard) nor a system ({})",
                   name, fmt::join(known, ", ")));
 }
 

@@ -174,6 +174,7 @@ Json row_json(const StrategyResult& row) {
                {"phases", std::move(phases)},
                {"certificate", certificate_json(row.certificate)}};
   if (!row.seconds_by_constant.empty()) json["seconds_by_constant"] = seconds_json(row);
+  if (!row.coded.empty()) json["coded"] = row.coded;
   if (row.low_s) json["low_s"] = json_number(*row.low_s);
   if (row.high_s) json["high_s"] = json_number(*row.high_s);
   json["first_refit"] = {{"communicators", row.first_use.communicators},
@@ -243,6 +244,7 @@ StrategyResult parse_strategy_result(const std::string& text) {
   document.at("network_bytes").get_to(row.network_bytes);
   document.at("network_copies").get_to(row.copies);
   document.at("nvlink_bytes").get_to(row.nvlink_bytes);
+  row.coded = document.value("coded", "");
   row.certificate = parse_certificate(document);
   document.at("predicted_s").get_to(row.predicted_s);
   if (document.contains("low_s")) row.low_s = document.at("low_s").get<double>();

@@ -37,6 +37,7 @@ struct StrategyResult {
   double network_bytes = 0;
   double nvlink_bytes = 0;
   double copies = 0;  // network bytes / unique bytes
+  std::string coded;  // "1 % changed, rice": what is sent, and the bound holds for; empty: weights
   Certificate certificate;
   double predicted_s = 0;
   std::optional<double> low_s, high_s;  // 80 % band, if the network model says how sure it is

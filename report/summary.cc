@@ -193,11 +193,24 @@ std::string bound_note(const SimulationReport& report) {
   return same && !by.empty() ? fmt::format("\n            set by {}", by) : "";
 }
 
+// Bounds of plans that send changes hold for nothing else.
+std::string coded_note(const SimulationReport& report) {
+  std::string names, words;
+  for (const StrategyResult& row : report.strategies) {
+    if (row.coded.empty()) continue;
+    names += (names.empty() ? "" : ", ") + row.strategy;
+    words = row.coded;
+  }
+  if (names.empty()) return {};
+  return fmt::format("\n            that of {} is of plans that send changes only: {}", names,
+                     words);
+}
+
 // What relays are worth, where the bound knows it and it is more than rounding.
 std::string relay_note(const SimulationReport& report) {
   for (const StrategyResult& row : report.strategies) {
     const std::optional<double>& alone_s = row.certificate.no_relay_bound_s;
-    if (!alone_s || *alone_s < 1.001 * row.certificate.bound_s) continue;
+    if (!row.coded.empty() || !alone_s || *alone_s < 1.001 * row.certificate.bound_s) continue;
     return fmt::format("\n            {} without relays: if only owners send",
                        format_seconds(*alone_s));
   }
@@ -219,10 +232,11 @@ std::string simulation_summary(const SimulationReport& report) {
   if (report.explain) text += reduction_lines(report);
   const StrategyResult& first = report.strategies.front();
   text += fmt::format(
-      "\nbound       proven: the least time any correct plan needs on these links{}{}\n"
+      "\nbound       proven: the least time any correct plan needs on these links{}{}{}\n"
       "prediction  simulated at flow level, network model {}, solver {}\n"
       "            Nothing here was measured.\n",
-      bound_note(report), relay_note(report), first.network_model, solver_words(report));
+      bound_note(report), relay_note(report), coded_note(report), first.network_model,
+      solver_words(report));
   return text;
 }
 

@@ -134,7 +134,7 @@ void read_refit(const YamlNode& root, const std::string& path, Scenario& scenari
 Scenario read(const YamlNode& root, std::string text, const std::string& path) {
   root.allow_only({"scenario", "description", "assumptions", "cluster", "model", "training",
                    "generation", "convert", "tensors", "plan", "network_model", "fault", "runtime",
-                   "background", "stragglers"});
+                   "background", "stragglers", "delta"});
   Scenario scenario{root.at("scenario").text(),
                     path,
                     std::move(text),
@@ -169,6 +169,8 @@ Scenario read(const YamlNode& root, std::string text, const std::string& path) {
   if (const auto v = root.find("runtime")) scenario.runtime = detail::read_runtime(*v);
   if (const auto v = root.find("fault")) scenario.fault = detail::read_fault(*v, scenario.cluster);
   read_refit(root, path, scenario);
+  if (const auto v = root.find("delta"))
+    scenario.plan.delta = detail::read_delta(*v, scenario.refit, scenario.model);
   detail::check_buckets(root, scenario.plan, scenario.refit);
   return scenario;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ class ScheduleBuilder {
   // The lane has no rounds from now on. Before its first op.
   void set_caps(const LinkCaps& caps, int ctas);
   void set_coding(const Coding& coding) { schedule_.coding = coding; }
+  const std::optional<Coding>& coding() const { return schedule_.coding; }
   void set_window(int lane, LaneWindow window);
 
   int begin_phase(std::string name);  // ops from here on belong to it

@@ -19,12 +19,18 @@ enum class MemoryTerm {
   relayed,             // content that a rank only hands on
   staging,             // packed copies of what is being sent and received
   communicators,       // buffers of the transport, one per lane in use
-  host_copies,         // pinned host memory: what sockets send and receive between sites
-};
-constexpr std::size_t kMemoryTerms = 7;
-constexpr std::array<std::string_view, kMemoryTerms> kMemoryTermWords = {
-    "source shards", "destination shards", "buckets of collectives", "content handed on", "staging",
-    "communicators", "host copies"};
+  baselines,           // last versions of weights, for who looks for changes
+  host_copies,         // host memory: what sockets send and receive between sites, and baselines
+};                     // of those who look for changes there
+constexpr std::size_t kMemoryTerms = 8;
+constexpr std::array<std::string_view, kMemoryTerms> kMemoryTermWords = {"source shards",
+                                                                         "destination shards",
+                                                                         "buckets of collectives",
+                                                                         "content handed on",
+                                                                         "staging",
+                                                                         "communicators",
+                                                                         "baselines",
+                                                                         "host copies"};
 
 constexpr std::size_t index_of(MemoryTerm term) { return static_cast<std::size_t>(term); }
 constexpr std::string_view to_string(MemoryTerm term) { return kMemoryTermWords[index_of(term)]; }

@@ -1,8 +1,11 @@
 #include "planner/optimal/emit.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
+#include "planner/optimal/coding_work.h"
 #include "planner/stage_work.h"
 #include "planner/strategies.h"
 #include "schedule/builder.h"
@@ -17,7 +20,8 @@ constexpr int kPrologue = 2;  // what a NIC sends for a neighbour, in the order 
 constexpr int kTrunk = 3;     // over a wire that is shared behind the NIC
 constexpr int kInside = 4;    // from owners to demanders of their own island
 constexpr int kSoftware = 5;
-constexpr int kLanes = 6;
+constexpr int kCoding = 6;
+constexpr int kLanes = 7;
 constexpr std::uint16_t kPrologueWidth = 2;
 
 class Emitter {
@@ -25,8 +29,11 @@ class Emitter {
   Emitter(const Refit& refit, std::vector<Parcel> parcels, const EmitOptions& options)
       : refit_(refit),
         one_lane_(options.one_lane),
-        builder_(refit, "optimal", std::move(parcels), kLanes) {
+        coded_(options.coding.has_value()),
+        world_ranks_(united(refit.sources, refit.destinations)),
+        builder_(refit, coded_ ? "delta_reshard" : "optimal", std::move(parcels), kLanes) {
     builder_.set_caps(options.caps, options.ctas);
+    if (coded_) builder_.set_coding(*options.coding);
   }
 
   Schedule run(const Solution& wires, const Inside& inside) {
@@ -37,22 +44,75 @@ class Emitter {
     builder_.set_window(
         kInside, inside.hands_on ? window(inside.network, PlanNetwork::inside) : same_window(1));
     begin();
-    builder_.begin_phase("optimal");
+    builder_.begin_phase(coded_ ? "delta_reshard" : "optimal");
     for (const Content& content : wires.contents)
       cargos_.push_back(builder_.cargo(content.parcels));
-    // In the order in which they start, or one lane for all of them would stand still.
-    auto next = inside.swarm.ops.begin();
-    const auto end = inside.swarm.ops.end();
-    for (const WireOp& wire : wires.swarm.ops) {
-      for (; next != end && next->start_s <= wire.start_s; ++next) add_inside(*next, inside);
-      add_wire(wire, wires, !inside.hands_on);
+    if (coded_) {
+      work_.emplace(refit_, wires.contents, *builder_.coding(), kCoding, builder_);
+      note_first_hand(wires, inside);
+      work_->add_encoding();
     }
-    for (; next != end; ++next) add_inside(*next, inside);
-    land(kSoftware, refit_, std::vector<bool>(refit_.classes.size(), true), builder_);
+    for_each_op(
+        wires, inside, [&](const WireOp& wire) { add_wire(wire, wires, !inside.hands_on); },
+        [&](const WireOp& op) { add_inside(op, wires, inside); });
+    Conduct conduct;
+    conduct.lands = !coded_;
+    if (coded_) work_->add_decoding(builder_.group(world_ranks_));
+    land(kSoftware, refit_, std::vector<bool>(refit_.classes.size(), true), builder_, conduct);
     return std::move(builder_).finish();
   }
 
  private:
+  // In the order in which they start, or one lane for all of them would stand still.
+  template <class OnWire, class OnInside>
+  static void for_each_op(const Solution& wires, const Inside& inside, const OnWire& on_wire,
+                          const OnInside& on_inside) {
+    auto next = inside.swarm.ops.begin();
+    const auto end = inside.swarm.ops.end();
+    for (const WireOp& wire : wires.swarm.ops) {
+      for (; next != end && next->start_s <= wire.start_s; ++next) on_inside(*next);
+      on_wire(wire);
+    }
+    for (; next != end; ++next) on_inside(*next);
+  }
+
+  static const PlanChunk& chunk_of(const WireOp& op, const Assignment& assignment) {
+    return assignment.chunks[assignment.deliveries[op.delivery].chunk];
+  }
+
+  // Who sends something that it has not been sent has coded it.
+  static Rank coder(const WireOp& wire) { return wire.via != kNobody ? Rank(wire.via) : wire.src; }
+  static bool is_first_hand(const WireOp& op, const Inside& inside) {
+    return op.after < 0 && inside.brought_by[inside.assignment.deliveries[op.delivery].chunk] < 0;
+  }
+
+  void note_first_hand(const Solution& wires, const Inside& inside) {
+    for_each_op(
+        wires, inside,
+        [&](const WireOp& wire) {
+          if (wire.after >= 0) return;
+          const PlanChunk& chunk = chunk_of(wire, wires.assignment);
+          work_->will_send(coder(wire), chunk.content, chunk.index);
+        },
+        [&](const WireOp& op) {
+          if (!is_first_hand(op, inside)) return;
+          const PlanChunk& chunk = chunk_of(op, inside.assignment);
+          work_->will_send(op.src, chunk.content, chunk.index);
+        });
+  }
+
+  // A transfer of a chunk, and what its receiver has to do with it.
+  OpId send(int lane, Rank src, Rank dst, const PlanChunk& chunk, const Solution& wires,
+            const std::vector<OpId>& after) {
+    const auto c = static_cast<std::size_t>(chunk.content);
+    const OpId arrival =
+        builder_.transfer(on(lane), src, dst, cargos_[c], {chunk.index, chunk.index + 1}, after);
+    const std::vector<Rank>& demanders = *wires.contents[c].demanders;
+    if (coded_ && std::binary_search(demanders.begin(), demanders.end(), dst))
+      work_->arrives(dst, chunk.content, chunk.index, arrival);
+    return arrival;
+  }
+
   LaneWindow window(const PlanNetwork& network, PlanNetwork::Way way) const {
     LaneWindow window;
     for (std::size_t r = 0; r < static_cast<std::size_t>(refit_.ranks); ++r) {
@@ -74,20 +134,19 @@ class Emitter {
     const PlanNetwork& network = solution.network;
     const PlanDelivery& delivery = solution.assignment.deliveries[wire.delivery];
     const PlanChunk& chunk = solution.assignment.chunks[delivery.chunk];
-    const CargoId cargo = cargos_[static_cast<std::size_t>(chunk.content)];
-    const ChunkRange range{chunk.index, chunk.index + 1};
     std::vector<OpId> after;
     if (wire.after >= 0) {
       after.push_back(op_of_wire_[static_cast<std::size_t>(wire.after)]);
-    } else if (wire.via != kNobody) {
-      const auto [at, is_new] = prologues_.try_emplace({delivery.chunk, wire.src}, OpId{});
-      if (is_new)
-        at->second = builder_.transfer(on(kPrologue), Rank(wire.via), wire.src, cargo, range);
-      after.push_back(at->second);
+    } else {
+      if (coded_) after.push_back(work_->encoded(coder(wire), chunk.content, chunk.index));
+      if (wire.via != kNobody) {
+        const auto [at, is_new] = prologues_.try_emplace({delivery.chunk, wire.src}, OpId{});
+        if (is_new) at->second = send(kPrologue, Rank(wire.via), wire.src, chunk, solution, after);
+        after = {at->second};
+      }
     }
     const bool crosses = network.way(wire.src, wire.dst) == PlanNetwork::crossing;
-    const OpId arrival =
-        builder_.transfer(on(crosses ? kTrunk : kWire), wire.src, wire.dst, cargo, range, after);
+    const OpId arrival = send(crosses ? kTrunk : kWire, wire.src, wire.dst, chunk, solution, after);
     op_of_wire_.push_back(arrival);
     if (!fan_out || delivery.alone) return;
     const int island = network.island[wire.dst.index()];
@@ -95,28 +154,28 @@ class Emitter {
     for (const Rank rank : *content.demanders) {
       if (rank == wire.dst || network.island[rank.index()] != island) continue;
       if (solution.assignment.enters_alone(chunk, rank)) continue;
-      builder_.transfer(on(kFanOut), wire.dst, rank, cargo, range, {arrival});
+      send(kFanOut, wire.dst, rank, chunk, solution, {arrival});
     }
   }
 
-  void add_inside(const WireOp& op, const Inside& inside) {
-    const std::uint32_t number = inside.assignment.deliveries[op.delivery].chunk;
-    const PlanChunk& chunk = inside.assignment.chunks[number];
-    const std::int64_t brought_by = inside.brought_by[number];
+  void add_inside(const WireOp& op, const Solution& wires, const Inside& inside) {
+    const PlanChunk& chunk = chunk_of(op, inside.assignment);
+    const std::int64_t brought_by =
+        inside.brought_by[inside.assignment.deliveries[op.delivery].chunk];
     std::vector<OpId> after;
     if (op.after >= 0) {
       after.push_back(op_of_inside_[static_cast<std::size_t>(op.after)]);
     } else if (brought_by >= 0) {
       after.push_back(op_of_wire_[static_cast<std::size_t>(brought_by)]);
+    } else if (coded_) {
+      after.push_back(work_->encoded(op.src, chunk.content, chunk.index));
     }
-    op_of_inside_.push_back(builder_.transfer(on(kInside), op.src, op.dst,
-                                              cargos_[static_cast<std::size_t>(chunk.content)],
-                                              {chunk.index, chunk.index + 1}, after));
+    op_of_inside_.push_back(send(kInside, op.src, op.dst, chunk, wires, after));
   }
 
   // Software before the transfers, as every strategy has it.
   void begin() {
-    const GroupId world = builder_.group(united(refit_.sources, refit_.destinations));
+    const GroupId world = builder_.group(world_ranks_);
     builder_.begin_phase("start");
     builder_.compute({kSoftware, 0}, Work::fixed, world, 1, 0);
     builder_.barrier(world);
@@ -124,6 +183,7 @@ class Emitter {
     for (const StageWork& work : stage_work(refit_, all)) {
       if (work.calls == 0) continue;
       convert(kSoftware, work.sources, work.convert_before, builder_);
+      if (coded_) continue;  // changes are found where they are
       builder_.compute({kSoftware, builder_.next_round(kSoftware)}, Work::stack,
                        builder_.group(work.sources), work.stacked_calls, 0);
     }
@@ -133,10 +193,12 @@ class Emitter {
   Slot on(int lane) const { return {one_lane_ ? kWire : lane, 0}; }
 
   const Refit& refit_;
-  const bool one_lane_;
+  const bool one_lane_, coded_;
+  const std::vector<Rank> world_ranks_;
   ScheduleBuilder builder_;
   std::vector<CargoId> cargos_;                               // by content
   std::vector<OpId> op_of_wire_, op_of_inside_;               // by op of the swarms
+  std::optional<CodingWork> work_;                            // if it is coded
   std::map<std::pair<std::uint32_t, Rank>, OpId> prologues_;  // by chunk and who is to have it
 };
 

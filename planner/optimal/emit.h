@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "planner/optimal/inside.h"
@@ -12,6 +13,7 @@ struct EmitOptions {
   bool one_lane = false;  // all transfers in one queue: one communicator is enough, and slower
   LinkCaps caps;
   int ctas = 0;
+  std::optional<Coding> coding;  // of the parcels
 };
 
 // The schedule of what was chosen: transfers in the order in which they start, on lanes with

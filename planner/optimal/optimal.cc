@@ -19,17 +19,20 @@ namespace refit {
 namespace {
 
 constexpr std::int64_t kLeastChunkBytes = 256 << 10;
+constexpr std::int64_t kLeastCodedChunkBytes = 1 << 20;  // of many small regions
 constexpr double kGoodEnough = 1.005;
 constexpr double kWorthMore = 1.02;         // above: more settings are tried
 constexpr std::size_t kMostWork = 400'000;  // transfers, times how many of them are at a time
 
 class Planner {
  public:
-  Planner(const Refit& refit, const Cluster& cluster, const PlanLimits& limits)
+  Planner(const Refit& refit, const Cluster& cluster, const PlanLimits& limits,
+          const DeltaOptions* delta)
       : refit_(refit),
         cluster_(cluster),
         limits_(limits),
-        parcels_(find_parcels(refit)),
+        delta_(delta),
+        parcels_(parcels_of(refit, delta)),
         contents_(group_contents(parcels_)),
         wires_(make_problem(parcels_, contents_, cluster)) {}
 
@@ -56,13 +59,20 @@ class Planner {
     }
     if (!best_) {
       throw Error(ErrorCode::bad_input,
-                  fmt::format("optimal: no plan keeps the limits; the nearest takes {}",
+                  fmt::format("{}: no plan keeps the limits; the nearest takes {}",
+                              delta_ != nullptr ? "delta_reshard" : "optimal",
                               fmt::join(exceeded(limits_, *nearest_), ", ")));
     }
     return std::move(*best_);
   }
 
  private:
+  static std::vector<Parcel> parcels_of(const Refit& refit, const DeltaOptions* delta) {
+    std::vector<Parcel> parcels = find_parcels(refit);
+    if (delta != nullptr) code_parcels(refit, *delta, parcels);
+    return parcels;
+  }
+
   bool is_within(double ratio) const { return best_s_ <= wires_.bound.seconds * ratio; }
 
   // Keeps it if it is the fastest yet of those that keep the limits.
@@ -84,7 +94,7 @@ class Planner {
     double slowest = std::numeric_limits<double>::infinity();
     for (const PlanNetwork::Port& port : wires_.network.receive_ports)
       slowest = std::min(slowest, port.bytes_per_s / port.slots[PlanNetwork::inside]);
-    return std::max(kLeastChunkBytes,
+    return std::max(delta_ != nullptr ? kLeastCodedChunkBytes : kLeastChunkBytes,
                     static_cast<std::int64_t>(share * wires_.bound.seconds * slowest));
   }
 
@@ -105,13 +115,15 @@ class Planner {
     const Solution wires = solve(wires_, std::move(contents), setting);
     const Inside inside = solve_inside(wires, wires_.bound.seconds, setting);
     EmitOptions options{limits_.communicators.value_or(2) == 1, limits_.caps(),
-                        limits_.ctas.value_or(0)};
+                        limits_.ctas.value_or(0), std::nullopt};
+    if (delta_ != nullptr) options.coding = delta_->coding;
     return emit(refit_, parcels_, wires, inside, options);
   }
 
   const Refit& refit_;
   const Cluster& cluster_;
   const PlanLimits& limits_;
+  const DeltaOptions* delta_;
   std::vector<Parcel> parcels_;
   std::vector<Content> contents_;  // not in chunks yet
   Problem wires_;
@@ -122,11 +134,12 @@ class Planner {
 
 }  // namespace
 
-Schedule plan_optimal(const Refit& refit, const Cluster& cluster, const PlanLimits& limits) {
+Schedule plan_optimal(const Refit& refit, const Cluster& cluster, const PlanLimits& limits,
+                      const DeltaOptions* delta) {
   const LinkCaps caps = limits.caps();
-  if (!caps.any()) return Planner(refit, cluster, limits).best();
+  if (!caps.any()) return Planner(refit, cluster, limits, delta).best();
   const Cluster capped = cluster.capped(caps);
-  return Planner(refit, capped, limits).best();
+  return Planner(refit, capped, limits, delta).best();
 }
 
 }  // namespace refit

@@ -11,6 +11,9 @@ namespace refit {
 // travel the same way.
 // Of PlanOptions it knows the limits only: chunks and order follow from the bound. Error(bad_input)
 // if no plan that it finds keeps them; the message says how near it came.
-Schedule plan_optimal(const Refit& refit, const Cluster& cluster, const PlanLimits& limits = {});
+// With `delta` it is the strategy `delta_reshard`: changes only, coded once by who first sends
+// them.
+Schedule plan_optimal(const Refit& refit, const Cluster& cluster, const PlanLimits& limits = {},
+                      const DeltaOptions* delta = nullptr);
 
 }  // namespace refit

@@ -119,6 +119,11 @@ struct PlanPart {
 };
 PlanPart read_plan(const YamlNode& node);
 
+// The `delta` part: how much changes, and how changes are coded. `model`: of the refit, for the
+// names of its tensors; none if they are written out.
+DeltaOptions read_delta(const YamlNode& node, const Refit& refit,
+                        const std::optional<ModelSpec>& model);
+
 // The `fault` part: what is lost, when, and what the others do.
 FaultSpec read_fault(const YamlNode& node, const Cluster& cluster);
 

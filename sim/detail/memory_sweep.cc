@@ -32,6 +32,23 @@ void add_communicators(const Schedule& schedule, double bytes, std::vector<Memor
     if (used[i]) now[i / lanes][index_of(MemoryTerm::communicators)] += bytes;
 }
 
+// What a rank looks for changes in, and what a receiver is sent in another form than its own.
+void add_baselines(const Schedule& schedule, const Refit& refit, std::vector<MemoryTerms>& now) {
+  const MemoryTerm term =
+      schedule.coding->place == CodingPlace::gpu ? MemoryTerm::baselines : MemoryTerm::host_copies;
+  for (const Op& op : schedule.ops) {
+    if (op.work != Work::scan) continue;
+    for (const Rank rank : schedule.groups[op.group.index()].ranks)
+      now[rank.index()][index_of(term)] += static_cast<double>(op.bytes);
+  }
+  for (const TensorClass& c : refit.classes) {
+    const bool converted = std::any_of(
+        c.conversions.begin(), c.conversions.end(),
+        [](const Conversion& conversion) { return conversion.side == EdgeSide::destination; });
+    if (converted) add_shards(c.destination, bytes_per_element(c.dtype), term, now);
+  }
+}
+
 }  // namespace
 
 std::vector<MemoryTerms> memory_at_start(const Schedule& schedule, const Refit& refit,
@@ -42,6 +59,7 @@ std::vector<MemoryTerms> memory_at_start(const Schedule& schedule, const Refit& 
     add_shards(c.destination, bytes_per_element(c.dtype), MemoryTerm::destination_shards, start);
   }
   add_communicators(schedule, options.communicator_bytes, start);
+  if (schedule.coding) add_baselines(schedule, refit, start);
   return start;
 }
 
