@@ -19,7 +19,7 @@ T largest(const std::vector<T>& values) {
 
 double extra_memory(const MemoryTerms& terms) {
   return gpu_bytes(terms) - terms[index_of(MemoryTerm::source_shards)] -
-         terms[index_of(MemoryTerm::destination_shards)];
+         terms[index_of(MemoryTerm::destination_shards)] - terms[index_of(MemoryTerm::baselines)];
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ double rate_of_learning(const YamlNode& node) {
     if (!found) return;
     value = found->number();
     if (!(value > 0 && value < most))
-      found->fail(fmt::format("expected a number above 0 and below {}, got '{}'", most,
-                              found->text()));
+      found->fail(
+          fmt::format("expected a number above 0 and below {}, got '{}'", most, found->text()));
   };
   read("learning_rate", 1, model.learning_rate);
   read("sigma", 100, model.sigma);
@@ -85,7 +85,8 @@ Codec read_codec(const YamlNode& node) {
                              {"nemo_overwrite", Codec::nemo_overwrite}});
 }
 
-bool is_converted(const TensorClass& c) { return !c.conversions.empty(); }
+// Or made by a conversion.
+bool is_converted(const TensorClass& c) { return !c.conversions.empty() || c.scales; }
 
 // The bytes of a change are those of a BF16 weight's, whatever the dtype: most of it is its place.
 double share_of(Codec codec, double changed, Dtype dtype) {
