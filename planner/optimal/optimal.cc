@@ -109,7 +109,8 @@ class Planner {
     return count;
   }
 
-  Schedule make(const Setting& setting) const {
+  Schedule make(Setting setting) const {
+    if (delta_ != nullptr) setting.holders = 1;  // or several owners code the same
     std::vector<Content> contents = contents_;
     set_chunks(refit_, parcels_, chunk_bytes(setting.chunk_share), contents);
     const Solution wires = solve(wires_, std::move(contents), setting);
