@@ -36,11 +36,6 @@ struct Worker {
   std::string received;
 };
 
-struct Outcome {
-  std::string text;
-  std::optional<Error> error;
-};
-
 std::string run_job(const Job& job) {
   const auto failure = [](ErrorCode code, const char* message) {
     return std::string(1, static_cast<char>('0' + static_cast<int>(code))) + message;
@@ -101,7 +96,7 @@ bool receive(Worker& worker) {
   return count == 0 || (count < 0 && errno != EINTR);
 }
 
-Outcome finish(const Worker& worker, const std::string& name) {
+JobOutcome finish(const Worker& worker, const std::string& name) {
   ::close(worker.pipe);
   int status = 0;
   while (::waitpid(worker.process, &status, 0) < 0 && errno == EINTR) {
@@ -128,24 +123,21 @@ Outcome finish(const Worker& worker, const std::string& name) {
 
 int all_cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
-std::vector<std::string> run_in_workers(const std::vector<Job>& jobs, int at_most,
-                                        const std::function<void(std::size_t)>& done) {
+void for_each_outcome(const std::vector<Job>& jobs, int at_most,
+                      const std::function<void(std::size_t, JobOutcome)>& ended) {
   REFIT_CHECK(at_most >= 1);
-  std::vector<Outcome> outcomes(jobs.size());
   std::vector<std::size_t> order(jobs.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t j) { return jobs[j].size; });
   std::vector<Worker> running;
   std::size_t started = 0;
-  std::size_t ended = 0;
-  while (ended < jobs.size()) {
+  while (started < jobs.size() || !running.empty()) {
     while (started < jobs.size() && running.size() < static_cast<std::size_t>(at_most)) {
       const std::size_t job = order[started++];
       try {
         running.push_back(start(jobs, job));
       } catch (const Error& error) {
-        outcomes[job].error = error;
-        ++ended;
+        ended(job, {{}, error});
       }
     }
     std::vector<pollfd> pipes;
@@ -153,14 +145,25 @@ std::vector<std::string> run_in_workers(const std::vector<Job>& jobs, int at_mos
     if (pipes.empty() || ::poll(pipes.data(), pipes.size(), -1) <= 0) continue;
     for (std::size_t i = pipes.size(); i-- > 0;) {
       if (pipes[i].revents == 0 || !receive(running[i])) continue;
-      outcomes[running[i].job] = finish(running[i], jobs[running[i].job].name);
+      const std::size_t job = running[i].job;
+      JobOutcome outcome = finish(running[i], jobs[job].name);
       running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
-      ++ended;
-      if (done) done(ended);
+      ended(job, std::move(outcome));
     }
   }
+}
+
+std::vector<std::string> run_in_workers(const std::vector<Job>& jobs, int at_most,
+                                        const std::function<void(std::size_t)>& done) {
+  std::vector<JobOutcome> outcomes(jobs.size());
+  std::size_t count = 0;
+  for_each_outcome(jobs, at_most, [&](std::size_t job, JobOutcome outcome) {
+    outcomes[job] = std::move(outcome);
+    ++count;
+    if (done) done(count);
+  });
   std::vector<std::string> texts;
-  for (Outcome& outcome : outcomes) {
+  for (JobOutcome& outcome : outcomes) {
     if (outcome.error) throw *outcome.error;
     texts.push_back(std::move(outcome.text));
   }

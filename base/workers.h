@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "base/error.h"
 
 namespace refit {
 
@@ -16,9 +20,19 @@ struct Job {
 // As many as there are processors for this process.
 int all_cores();
 
-// Runs the jobs in forked processes, at most `at_most` at a time, and returns their texts in the
-// order of the jobs. An Error in a job is thrown here, that of the first failing job if several
-// fail; a crash becomes Error(environment). `done` is told after each end how many have ended.
+// A job's text, or why there is none: its Error, or Error(environment) if its process was lost.
+struct JobOutcome {
+  std::string text;
+  std::optional<Error> error;
+};
+
+// Runs the jobs in forked processes, at most `at_most` at a time, and tells of each end as it
+// comes. A job that fails leaves the others alone.
+void for_each_outcome(const std::vector<Job>& jobs, int at_most,
+                      const std::function<void(std::size_t job, JobOutcome outcome)>& ended);
+
+// The same, returning the texts in the order of the jobs. An Error in a job is thrown here, that of
+// the first failing job if several fail. `done` is told after each end how many have ended.
 std::vector<std::string> run_in_workers(const std::vector<Job>& jobs, int at_most,
                                         const std::function<void(std::size_t)>& done = {});
 

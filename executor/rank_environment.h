@@ -10,7 +10,7 @@ namespace refit {
 
 // This process's place in a job that somebody else has started.
 struct RankEnvironment {
-  std::string launcher;  // "refit", "torchrun", "Open MPI", "Slurm", "PMI"
+  std::string launcher;  // as base/launcher.h names it
   Rank rank;
   int ranks = 0;
   int local_rank = 0;

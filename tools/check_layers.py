@@ -20,15 +20,17 @@ LAYERS = {
     "executor": (["base", "delta", "topology", "models", "schedule"], []),
     # Values only: a report runs nothing.
     "report": (["base", "topology", "models", "schedule"],
-               ["sim/certificate.h", "sim/fault.h", "sim/first_use.h", "sim/ensemble_times.h", "sim/memory_use.h", "sim/prediction.h", "sim/network_model.h", "sim/lower_bound.h", "sim/traffic.h", "validation/result.h",
+               ["sim/certificate.h", "sim/fault.h", "sim/first_use.h", "sim/ensemble_times.h", "sim/memory_use.h", "sim/prediction.h", "sim/network_model.h", "sim/lower_bound.h", "sim/traffic.h", "validation/result.h", "sweep/row.h", "sweep/size_answer.h", "sweep/what_if.h",
                 "executor/measurement.h"]),
     "scenarios": (["base", "delta", "topology", "models", "schedule", "planner", "sim"], []),
+    # Many scenarios that differ in a few fields.
+    "sweep": (["base", "delta", "topology", "models", "schedule", "planner", "sim", "scenarios"], []),
     # Whether others would take a scenario as it is.
     "checks": (["base", "delta", "topology", "models", "schedule", "planner", "sim", "scenarios"], []),
     # Published numbers as scenarios.
     "validation": (["base", "delta", "topology", "models", "schedule", "planner", "sim", "scenarios"], []),
     "cli": (["base", "delta", "topology", "models", "schedule", "planner", "sim", "executor", "report",
-             "scenarios", "checks", "validation"], []),
+             "scenarios", "sweep", "checks", "validation"], []),
 }
 
 # Folders that may include every module, its detail/ and every foreign library.
@@ -44,15 +46,15 @@ FOREIGN = {
     "xbt/": ["sim/detail/"],
     "graphviz/": ["report/dot.cc"],
     "cgraph.h": ["report/dot.cc"],
-    "xxhash.h": ["schedule/plan_hash.cc", "delta/hash.cc"],
+    "xxhash.h": ["schedule/plan_hash.cc", "delta/hash.cc", "sweep/detail/text_hash.cc"],
     "zstd.h": ["delta/detail/zstd_bytes.cc"],
     "nlohmann/": ["models/import/", "schedule/schedule_json.cc", "schedule/schedule_json_read.cc",
                   "schedule/detail/schedule_json_",
                   "report/json.cc", "report/json_number.h", "report/memory_json.cc", "report/memory_json.h",
                   "report/measurement_json.cc",
-                  "report/measurement_json_read.cc", "report/validation_json.cc", "cli/"],
+                  "report/measurement_json_read.cc", "report/validation_json.cc", "report/sensitivity_json.cc", "report/size_json.cc", "report/sweep_json.cc", "cli/"],
     "CLI/": ["cli/"],
-    "csv.h": ["validation/detail/csv_table.cc"],
+    "csv.h": ["base/csv_table.cc"],
     "Eigen/": ["sim/", "validation/fit.cc", "validation/measured_fit.cc"],
     "cuda_runtime.h": ["executor/cuda/", "delta/cuda/"],
     "cuda_runtime_api.h": ["executor/cuda/"],

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "base/csv_table.h"
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/text_file.h"
 #include "validation/detail/cell.h"
-#include "validation/detail/csv_table.h"
 
 namespace refit {
 
@@ -22,13 +22,13 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 // Reads cells of one record by column name; notes those that can't be read.
 class Cells {
  public:
-  Cells(const detail::CsvTable& table, const std::string& file) : table_(table), file_(file) {
+  Cells(const CsvTable& table, const std::string& file) : table_(table), file_(file) {
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       index_.emplace(detail::trimmed(table.columns[i]), i);
     }
   }
 
-  void start(const detail::CsvRecord& record) {
+  void start(const CsvRecord& record) {
     if (record.cells.size() != table_.columns.size()) {
       throw Error(
           ErrorCode::bad_input,
@@ -76,10 +76,10 @@ class Cells {
                 fmt::format("{}: column '{}' is missing; the header needs it", file_, column));
   }
 
-  const detail::CsvTable& table_;
+  const CsvTable& table_;
   const std::string& file_;
   std::unordered_map<std::string, std::size_t> index_;
-  const detail::CsvRecord* record_ = nullptr;
+  const CsvRecord* record_ = nullptr;
   std::map<std::string, std::string> unreadable_;
 };
 
@@ -126,11 +126,11 @@ std::vector<PublishedRow> parse_published_rows(std::string_view text, const std:
   if (text.size() > kMostBytes) {
     throw Error(ErrorCode::bad_input, fmt::format("{}: more than 64 MiB; split the file", name));
   }
-  const detail::CsvTable table = detail::parse_csv(text, name);
+  const CsvTable table = parse_csv(text, name);
   Cells cells(table, name);
   std::vector<PublishedRow> rows;
   std::unordered_map<std::string, int> line_of_id;
-  for (const detail::CsvRecord& record : table.records) {
+  for (const CsvRecord& record : table.records) {
     cells.start(record);
     rows.push_back(read_row(cells, record.line));
     PublishedRow& row = rows.back();

@@ -98,6 +98,24 @@ TEST_CASE("a crash, an unknown exception and lost memory are environment errors"
   CHECK(memory.second == "a: out of memory");
 }
 
+TEST_CASE("a job that is lost leaves the others alone, and each end is told", "[base][workers]") {
+  const std::vector<Job> jobs = {
+      {"a", [] { return std::string("A"); }},
+      {"b",
+       []() -> std::string {
+         ::kill(::getpid(), SIGKILL);
+         return {};
+       }},
+      {"c", []() -> std::string { throw Error(ErrorCode::bad_input, "c is wrong"); }},
+      {"d", [] { return std::string("D"); }}};
+  std::vector<std::string> ends(jobs.size());
+  for_each_outcome(jobs, 2, [&](std::size_t job, JobOutcome outcome) {
+    ends[job] += outcome.error ? outcome.error->what() : outcome.text;
+  });
+  CHECK(ends == std::vector<std::string>{"A", "b: its process was ended by signal 9 (Killed)",
+                                         "c is wrong", "D"});
+}
+
 TEST_CASE("no jobs give no results", "[base][workers]") { CHECK(run_in_workers({}, 2).empty()); }
 
 }  // namespace

@@ -1,15 +1,16 @@
-#include "validation/detail/csv_table.h"
+#include "base/csv_table.h"
 
+#include <functional>
 #include <set>
 #include <utility>
 
 #include <csv.h>
 #include <fmt/format.h>
 
+#include "base/detail/shown.h"
 #include "base/error.h"
-#include "validation/detail/cell.h"
 
-namespace refit::detail {
+namespace refit {
 namespace {
 
 // What libcsv's callbacks fill. They are called from C and must not throw; running out of memory
@@ -42,6 +43,14 @@ class Parser {
  private:
   csv_parser parser_ = {};
 };
+
+// Without blanks at the ends: a name with and without them is the same name.
+std::string_view trimmed(std::string_view text) {
+  constexpr const char* kBlanks = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
 
 [[noreturn]] void fail(const std::string& name, int line, const char* what) {
   throw Error(ErrorCode::bad_input, fmt::format("{}:{}: {}", name, line, what));
@@ -90,12 +99,12 @@ CsvTable parse_csv(std::string_view text, const std::string& name) {
   if (records.empty()) fail(name, 1, "no header; the first line names the columns");
   CsvTable table;
   table.columns = std::move(records.front().cells);
-  std::set<std::string> seen;
+  std::set<std::string, std::less<>> seen;
   for (const std::string& column : table.columns) {
-    if (!seen.insert(trimmed(column)).second) {
+    if (!seen.emplace(trimmed(column)).second) {
       throw Error(ErrorCode::bad_input,
                   fmt::format("{}:{}: column '{}' is there twice; name each once", name,
-                              records.front().line, printable(column)));
+                              records.front().line, detail::shown(column)));
     }
   }
   records.erase(records.begin());
@@ -103,4 +112,17 @@ CsvTable parse_csv(std::string_view text, const std::string& name) {
   return table;
 }
 
-}  // namespace refit::detail
+std::string csv_cell(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  const bool plain = text.find_first_of(",\"\r\n") == text.npos &&
+                     (text.empty() || (!blank(text.front()) && !blank(text.back())));
+  if (plain) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+}  // namespace refit

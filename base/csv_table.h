@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace refit::detail {
+namespace refit {
 
 struct CsvRecord {
   std::vector<std::string> cells;
@@ -22,4 +22,8 @@ struct CsvTable {
 // or there is no header.
 CsvTable parse_csv(std::string_view text, const std::string& name);
 
-}  // namespace refit::detail
+// The other way: a cell as it is written, in quotes if it holds a comma, a quote, a line end or
+// blanks at an end.
+std::string csv_cell(std::string_view text);
+
+}  // namespace refit
