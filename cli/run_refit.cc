@@ -79,6 +79,8 @@ int run_refit(int argc, const char* const* argv) {
     add_graph(app, action);
     add_models(app, action);
     add_clusters(app, action);
+    add_size(app, action);
+    add_sweep(app, action);
     add_systems(app, action);
     add_validate(app, action);
     add_calibrate(app, action);

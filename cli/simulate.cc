@@ -18,6 +18,7 @@
 #include "report/cluster_words.h"
 #include "report/fault_words.h"
 #include "report/json.h"
+#include "report/sensitivity_words.h"
 #include "report/summary.h"
 #include "scenarios/plan_limits.h"
 #include "sim/attribution.h"
@@ -29,6 +30,7 @@
 #include "sim/network_parameters.h"
 #include "sim/predict.h"
 #include "sim/traffic.h"
+#include "sweep/sensitivity.h"
 
 namespace refit {
 namespace {
@@ -44,6 +46,7 @@ struct SimulateOptions {
   bool memory = false;
   int ensemble = 0;
   bool explain = false;
+  bool sensitivity = false;
   std::vector<std::string> without;
   std::optional<std::string> network_model;
   std::optional<std::string> solver;
@@ -287,6 +290,22 @@ SimulationReport simulate_all(const Question& question, const SimulateOptions& o
   return report;
 }
 
+// Of the strategy that `auto` takes, or of all that were asked for.
+std::vector<Sensitivity> what_ifs_of(const Scenario& scenario, const SimulationReport& report,
+                                     const SimulateOptions& options) {
+  std::vector<std::string> strategies;
+  for (const StrategyResult& row : report.strategies) {
+    if (!report.chosen || report.chosen->strategy == row.strategy)
+      strategies.push_back(row.strategy);
+  }
+  const auto adjust = [&](Scenario& changed) {
+    changed.plan.limits = parse_limits(options.limits, changed.plan.limits);
+    changed.network_model = chosen_network_model(changed, options);
+  };
+  const Progress progress("what if: " + scenario.name);
+  return sensitivity(scenario, strategies, all_cores(), adjust);
+}
+
 int simulate(const SimulateOptions& options) {
   Question question = load_question(options.file, options.machines, options.layout);
   if (question.plan && (options.strategies || !options.limits.empty())) {
@@ -294,10 +313,20 @@ int simulate(const SimulateOptions& options) {
                                                   options.file, question.plan->strategy,
                                                   options.strategies ? "--strategy" : "--limit"));
   }
+  if (question.plan && options.sensitivity) {
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: is a {} plan; --sensitivity plans anew and is for scenarios",
+                            options.file, question.plan->strategy));
+  }
   PlanLimits& limits = question.scenario.plan.limits;
   limits = parse_limits(options.limits, limits);
   const SimulationReport report = simulate_all(question, options);
-  write_output(options.output, options.json ? simulation_json(report) : simulation_summary(report));
+  std::string text = options.json ? simulation_json(report) : simulation_summary(report);
+  if (options.sensitivity) {
+    const std::vector<Sensitivity> what_ifs = what_ifs_of(question.scenario, report, options);
+    text = options.json ? with_sensitivity(text, what_ifs) : text + sensitivity_table(what_ifs);
+  }
+  write_output(options.output, text);
   return 0;
 }
 
@@ -321,6 +350,9 @@ void add_simulate(CLI::App& app, Action& action) {
       ->check(CLI::Range(2, 10'000));
   verb->add_flag("--explain", options->explain,
                  "What was left out before simulating, and which solver was taken why");
+  verb->add_flag("--sensitivity", options->sensitivity,
+                 "What faster NICs, larger NVLink domains and one engine more would change, each\n"
+                 "planned and predicted anew, and what would be waited for then");
   verb->add_option("--without", options->without,
                    "Comma separated: merge, slack, quotient; simulate without these reductions")
       ->delimiter(',')

@@ -18,6 +18,8 @@ void add_compare(CLI::App& app, Action& action);
 void add_graph(CLI::App& app, Action& action);
 void add_models(CLI::App& app, Action& action);
 void add_clusters(CLI::App& app, Action& action);
+void add_size(CLI::App& app, Action& action);
+void add_sweep(CLI::App& app, Action& action);
 void add_systems(CLI::App& app, Action& action);
 void add_validate(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "sweep/size_answer.h"
+
+namespace refit {
+
+// What `refit size` prints: the answer with its band, every candidate, and the front of cost
+// against time.
+std::string size_summary(const SizeAnswer& answer);
+
+// Format "refit.size/1" (docs/sweep.md).
+std::string size_json(const SizeAnswer& answer);
+
+}  // namespace refit
