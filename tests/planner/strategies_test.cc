@@ -159,8 +159,10 @@ TEST_CASE("plan refuses a cluster that is too small and options that are no numb
                       "the layouts name 16 ranks but the cluster has 8 GPUs");
   REQUIRE_THROWS_WITH(
       named_policy("resherd"),
-      Catch::StartsWith("'resherd' is neither a strategy (gather_broadcast, direct, reshard, "
-                        "hybrid, optimal, owner_broadcast, stripe) nor a system (nemo_rl_packed"));
+      Catch::StartsWith(
+          "'resherd' is neither a strategy (gather_broadcast, direct, reshard, "
+          "hybrid, optimal, owner_broadcast, stripe, delta_broadcast, delta_reshard) nor a "
+          "system (nemo_rl_packed"));
 }
 
 }  // namespace refit::test

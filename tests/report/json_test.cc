@@ -79,13 +79,13 @@ TEST_CASE("classes of memory are members if they were asked for, and read back",
   CHECK_FALSE(nlohmann::json::parse(to_json_text(row)).at("memory").contains("by_class"));
   CHECK_FALSE(parse_strategy_result(to_json_text(row)).memory_by_class);
 
-  // {source shards, …, staging, communicators, host copies}
+  // {source shards, …, staging, communicators, baselines, host copies}
   row.memory_by_class = {0.5,
                          {{{Rank(0), Rank(1), Rank(4)},
                            Rank(1),
-                           {{8, 0, 0, 0, 3.5, 0, 7}, 0.25},
+                           {{8, 0, 0, 0, 3.5, 0, 0, 7}, 0.25},
                            80e9,
-                           {{8, 0, 0, 0, 3.5, 0, 7}, {8, 0, 0, 0, 0, 0, 0}}}},
+                           {{8, 0, 0, 0, 3.5, 0, 0, 7}, {8, 0, 0, 0, 0, 0, 0, 0}}}},
                          2};
   const nlohmann::json memory =
       nlohmann::json::parse(to_json_text(row)).at("memory").at("by_class");

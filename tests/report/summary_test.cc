@@ -117,7 +117,7 @@ TEST_CASE("memory by ranks has a row per class and a column per term that there 
   MemoryClass sources, destinations;
   sources.ranks = {Rank(0), Rank(1), Rank(2), Rank(5), Rank(7), Rank(9), Rank(11)};
   sources.fullest = Rank(5);
-  sources.peak = {{8e9, 0, 0, 0, 1e9, 0, 2e9}, 0.25};
+  sources.peak = {{8e9, 0, 0, 0, 1e9, 0, 0, 2e9}, 0.25};
   sources.gpu_memory_bytes = 90e9;
   destinations.ranks = {Rank(16)};
   destinations.fullest = Rank(16);
