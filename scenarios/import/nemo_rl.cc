@@ -190,61 +190,68 @@ void read_environment(HydraConfig& recipe, Imported& out) {
   }
 }
 
-bool has_any(const std::string& text, std::initializer_list<const char*> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](const char* part) { return text.find(part) != std::string::npos; });
+// Settings with such words in their names say nothing about who holds what.
+constexpr std::string_view kHarmless[] = {"sequence_parallel",
+                                          "parallel_plan",
+                                          "fp8_cfg.fp8",
+                                          "ignored_layer",
+                                          "optimizer",
+                                          "scheduler",
+                                          "batch_size",
+                                          "chunk_size",
+                                          "capture_sizes",
+                                          "use_precision_aware",
+                                          "router",
+                                          "pipeline_dtype",
+                                          "buffer_size_gb",
+                                          "sharding_strategy",
+                                          "block_size",
+                                          "refit_cfg",
+                                          "server_port",
+                                          "api_key",
+                                          "num_speculative",
+                                          "peft",
+                                          "lora_cfg",
+                                          "max_model_len",
+                                          "checkpoint",
+                                          "real_quant_export",
+                                          "resources",
+                                          "tokenizer",
+                                          "max_num"};
+// And those with such words do.
+constexpr std::string_view kTelling[] = {
+    "parallel", "pipeline",  "_stage",  "_size",   "precision",  "fp8",
+    "quant",    "shard",     "replica", "refit",   "num_layers", "model_overrides",
+    "redundan", "placement", "world",   "segment", "split",      "lora"};
+
+template <std::size_t N>
+bool has_any(const std::string& text, const std::string_view (&parts)[N]) {
+  return std::any_of(std::begin(parts), std::end(parts),
+                     [&](std::string_view part) { return text.find(part) != std::string::npos; });
+}
+
+// What stands in the settings of an engine that does not run says nothing.
+bool is_of_idle_engine(const std::string& path, HydraConfig& recipe) {
+  const auto has = [&](const char* part) { return path.find(part) != std::string::npos; };
+  const auto backend = recipe.find("policy.generation.backend");
+  const std::string word = backend ? backend->text : "vllm";
+  if (has("megatron_cfg.")) return !recipe.flag("policy.megatron_cfg.enabled", false);
+  if (has("dtensor_cfg.")) return !recipe.flag("policy.dtensor_cfg.enabled", false);
+  if (has(".mcore_")) return word != "megatron";
+  if (has(".sglang_")) return word != "sglang";
+  return has(".vllm_") && word != "vllm" && word != "dynamo";
 }
 
 // Settings that nobody asked for although they sound as if they said who holds what.
 void report_unknown(HydraConfig& recipe, Imported& out) {
-  const std::initializer_list<const char*> kHarmless = {"sequence_parallel",
-                                                        "parallel_plan",
-                                                        "fp8_cfg.fp8",
-                                                        "ignored_layer",
-                                                        "optimizer",
-                                                        "scheduler",
-                                                        "batch_size",
-                                                        "inference_cuda_graph",
-                                                        "use_precision_aware",
-                                                        "router",
-                                                        "pipeline_dtype",
-                                                        "buffer_size_gb",
-                                                        "data_parallel_sharding_strategy",
-                                                        "block_size_tokens",
-                                                        "refit_cfg",
-                                                        "refit_server_port",
-                                                        "refit_api_key",
-                                                        "num_speculative",
-                                                        "peft",
-                                                        "lora_cfg",
-                                                        "moe_per_layer",
-                                                        "max_model_len",
-                                                        "checkpoint",
-                                                        "mtp_loss",
-                                                        "mtp_use",
-                                                        "mtp_detach",
-                                                        "real_quant_export",
-                                                        "resources",
-                                                        "tokenizer",
-                                                        "max_num"};
   for (const char* part :
        {"cluster", "policy.megatron_cfg", "policy.dtensor_cfg", "policy.generation"}) {
     for (const HydraValue& value : recipe.not_asked(part)) {
       const bool is_off = value.text == "false" || value.text == "False" || value.text == "0" ||
                           value.text == "1" || value.text.empty();
-      if (is_off || has_any(value.path, kHarmless)) continue;
-      // A switched-off engine's settings say nothing.
-      if (value.path.find("megatron_cfg") != std::string::npos &&
-          !recipe.flag("policy.megatron_cfg.enabled", false))
-        continue;
-      if (value.path.find("dtensor_cfg") != std::string::npos &&
-          !recipe.flag("policy.dtensor_cfg.enabled", false))
-        continue;
-      if (!has_any(value.path,
-                   {"parallel", "pipeline", "_stage", "_size", "precision", "fp8", "quant", "shard",
-                    "replica", "refit", "num_layers", "model_overrides", "redundan", "placement",
-                    "world", "segment", "split", "lora"}))
-        continue;
+      const std::string last = value.path.substr(value.path.rfind('.') + 1);
+      if (is_off || has_any(value.path, kHarmless) || !has_any(last, kTelling)) continue;
+      if (is_of_idle_engine(value.path, recipe)) continue;
       out.left_out.push_back(fmt::format("{}: {} ({}): not understood", value.path,
                                          value.text.substr(0, 80), value.where));
     }

@@ -212,6 +212,8 @@ void read_megatron_generation(HydraConfig& recipe, Imported& out) {
                   {"context", "context_parallel_size"},
                   {"expert", "expert_model_parallel_size"},
                   {"expert_tensor", "expert_tensor_parallel_size"}};
+  if (const auto service = recipe.find(cfg + "refit_backend"))
+    out.assumptions.push_back(fmt::format("Megatron's own refit copies by {}", service->text));
   bool says_pipeline = false;
   for (const auto& [key, name] : kDegrees) {
     if (recipe.find(cfg + name)) {
