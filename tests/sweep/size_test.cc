@@ -1,8 +1,11 @@
 #include "sweep/size.h"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "report/size_words.h"
+#include "sweep/evaluate.h"
 #include "sweep/sweep_csv.h"
 #include "tests/sweep/pair.h"
 
@@ -139,6 +142,21 @@ TEST_CASE("size: mistakes are named by file, line, column and key", "[sweep]") {
   CHECK(of("least: {a: [1], b: [2]}\n") ==
         "z.yaml:20:8: least: names one field and its values, as in {cluster.nic_bandwidth: [200 "
         "Gbit/s, ...]}");
+}
+
+TEST_CASE("size: the files that come with the program can be read", "[sweep][scenarios]") {
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(REFIT_SOURCE_DIR "/scenarios/sweeps")) {
+    const std::string path = entry.path().string();
+    CAPTURE(path);
+    const bool sizes = entry.path().filename().string().starts_with("size_");
+    const Sweep sweep = sizes ? load_size(path).sweep : load_sweep(path);
+    CHECK_FALSE(scenario_of(sweep, point_of(sweep, sweep.points() - 1)).name.empty());
+    ++files;
+  }
+  CHECK(files == 4);
+  CHECK(load_sweep(REFIT_SOURCE_DIR "/scenarios/sweeps/deepseek_v3_2000.yaml").points() == 2000);
 }
 
 }  // namespace
