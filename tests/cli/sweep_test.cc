@@ -52,7 +52,7 @@ TEST_CASE("sweep predicts what simulate does, and counts what is infeasible", "[
   const Outcome table = refit_program({"sweep", files.sweep});
   CHECK(has(table.out, "points       24: 16 predicted, 8 infeasible\n"));
   CHECK(has(table.out, "all that fit, fastest first\n"));
-  CHECK(has(table.out, "     8  " + files.folder / "four.yaml" + ":17:"));
+  CHECK(has(table.out, "     8  " + files.folder / "four.yaml" + ":19:"));
 }
 
 TEST_CASE("sweep killed at any moment and resumed gives the same bytes", "[cli][sweep]") {
@@ -116,7 +116,7 @@ TEST_CASE("sweep: one mistake in all points is an error", "[cli][sweep]") {
   const Outcome outcome = refit_program({"sweep", file});
   CHECK(outcome.code == 2);
   CHECK(has(outcome.err, "refit: none of 2 points is feasible; the first: " + file +
-                             ":3:32: cluster: unknown key 'nic_bandwith'; did you mean "
+                             ":3:31: cluster: unknown key 'nic_bandwith'; did you mean "
                              "'nic_bandwidth'?"));
 }
 
