@@ -143,7 +143,7 @@ class Reader {
     const auto peer = quoted(line, place);
     if (!peer) return;
     const auto words = quoted(line, place);
-    const std::vector<std::string_view> rest = detail::split_words(line.substr(place));
+    const std::vector<std::string_view> rest = detail::line_words(line.substr(place));
     std::string_view last = rest.empty() ? std::string_view() : rest.back();
     while (!last.empty() && static_cast<unsigned char>(last.back()) <= ' ') last.remove_suffix(1);
     switches_.back().ports.push_back(

@@ -80,7 +80,7 @@ SwitchTree read_slurm_conf(const std::string& text, const std::string& name) {
     const std::string where = fmt::format("{}:{}", name, number);
     std::string switch_name, block_name;
     std::vector<std::string> children, nodes;
-    for (const std::string_view word : detail::split_words(line)) {
+    for (const std::string_view word : detail::line_words(line)) {
       const std::size_t is = word.find('=');
       if (is == std::string_view::npos || is + 1 == word.size())
         fail(where, "expected KEY=VALUE, as in SwitchName=leaf1 Nodes=node[1-18]");

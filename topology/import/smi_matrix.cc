@@ -144,12 +144,12 @@ class Reader {
 
   void find_header() {
     for (; at_ < lines_.size(); ++at_) {
-      const std::vector<std::string_view> words = detail::split_words(lines_[at_]);
+      const std::vector<std::string_view> words = detail::line_words(lines_[at_]);
       if (!is_header(words)) continue;
       bool open = add_names(words);
       // A terminal may have wrapped it.
       for (++at_; at_ < lines_.size(); ++at_) {
-        const std::vector<std::string_view> more = detail::split_words(lines_[at_]);
+        const std::vector<std::string_view> more = detail::line_words(lines_[at_]);
         if (more.empty()) continue;
         if (row_of(more)) break;
         if (open) open = add_names(more);
@@ -179,7 +179,7 @@ class Reader {
     rows_.resize(columns_.size());
     std::optional<std::size_t> row;
     for (; at_ < lines_.size(); ++at_) {
-      std::vector<std::string_view> words = detail::split_words(lines_[at_]);
+      std::vector<std::string_view> words = detail::line_words(lines_[at_]);
       if (words.empty() || lines_[at_].find('=') != std::string_view::npos) continue;
       if (is_header(words) && !row_of(words)) {
         note("a second matrix follows, which was not read");

@@ -24,7 +24,7 @@ std::vector<std::string> clean_lines(std::string_view text) {
   return lines;
 }
 
-std::vector<std::string_view> split_words(std::string_view line) {
+std::vector<std::string_view> line_words(std::string_view line) {
   std::vector<std::string_view> words;
   for (std::size_t at = line.find_first_not_of(' '); at != std::string_view::npos;
        at = line.find_first_not_of(' ', at)) {

@@ -11,6 +11,6 @@ namespace refit::detail {
 std::vector<std::string> clean_lines(std::string_view text);
 
 // The words between blanks. They look into `line`.
-std::vector<std::string_view> split_words(std::string_view line);
+std::vector<std::string_view> line_words(std::string_view line);
 
 }  // namespace refit::detail
