@@ -13,14 +13,15 @@ help:
 	@echo 'make plan_quality  how near plans come to their bound, written to docs/plan_quality.md (minutes)'
 	@echo 'make delta_sizes  bytes per changed weight by codec, written to docs/delta.md'
 	@echo 'make accuracy  how far predictions are from published times, written to docs/accuracy.md and README.md'
-	@echo 'make format    format the C++ files in place'
+	@echo 'make format    format the C++ and JavaScript files in place'
 
 demo: packages
 	cmake --preset release
 	cmake --build --preset release --target refit
 	build/bin/refit simulate scenarios/published/deepseek_v3_h100.yaml
 
-test: packages
+test:
+	@tools/install_packages.sh --for-tests
 	cmake --workflow --preset check
 
 asan: packages
@@ -71,7 +72,7 @@ instruction_counts: packages
 	tools/instruction_count.sh build/bin/count_run --write
 
 format:
-	git ls-files -co --exclude-standard '*.h' '*.cc' | xargs clang-format -i
+	git ls-files -co --exclude-standard '*.h' '*.cc' '*.js' | xargs clang-format -i
 
 packages:
 	@tools/install_packages.sh

@@ -21,4 +21,7 @@ using Findings = std::vector<Finding>;
 // "rule: subject: message; cure".
 std::string to_line(const Finding& finding);
 
+// A line per rule: its first finding, and how many more tensors or keys break it.
+std::vector<std::string> lines_by_rule(const Findings& findings);
+
 }  // namespace refit

@@ -1,7 +1,5 @@
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,16 +92,7 @@ bool say_runtime_findings(const Question& question, const std::vector<std::strin
   for (const std::string& runtime : runtimes) {
     const Findings findings = findings_of_runtime(runtime, question.scenario);
     all = all && findings.empty();
-    std::map<std::string, std::size_t> count;
-    for (const Finding& finding : findings) ++count[finding.rule];
-    std::set<std::string> said;
-    for (const Finding& finding : findings) {
-      if (!said.insert(finding.rule).second) continue;
-      const std::size_t more = count[finding.rule] - 1;
-      text += to_line(finding);
-      if (more > 0) text += fmt::format(" (and {} more)", more);
-      text += "\n";
-    }
+    for (const std::string& line : lines_by_rule(findings)) text += line + "\n";
     if (findings.empty()) text += fmt::format("{}: takes it\n", runtime);
   }
   print(text);

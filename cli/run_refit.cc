@@ -77,6 +77,7 @@ int run_refit(int argc, const char* const* argv) {
     add_run(app, action);
     add_compare(app, action);
     add_graph(app, action);
+    add_report(app, action);
     add_models(app, action);
     add_clusters(app, action);
     add_size(app, action);

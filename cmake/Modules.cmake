@@ -10,31 +10,44 @@ endfunction()
 
 # refit_embed(TARGET FUNCTION FILE...)
 #
-# Compiles files into a target: `std::span<const refit::EmbeddedFile> FUNCTION()` (base/embedded.h)
-# lists them by name without folder and last suffix, in the given order. Every byte is written as an
-# escape, since CMake and C++ would each interpret some of the plain text (; [ ] @ \ line ends).
+# Puts files into a target as they are: `std::span<const refit::EmbeddedFile> FUNCTION()`
+# (base/embedded.h) lists them by name without folder and last suffix, in the given order. The
+# assembler reads them, since a compiler takes seconds for a literal of a few hundred kilobytes.
 function(refit_embed target function)
+  set(bytes "")
+  set(symbols "")
   set(entries "")
+  set(paths "")
+  set(count 0)
   foreach(file IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH file OUTPUT_VARIABLE path)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
-    file(READ ${path} hex HEX)
-    string(LENGTH "${hex}" digits)
-    math(EXPR bytes "${digits} / 2")
-    string(REGEX REPLACE "(..)" "\\\\x\\1" escapes "${hex}")
+    list(APPEND paths ${path})
     cmake_path(GET path STEM LAST_ONLY name)
-    string(APPEND entries "    {\"${name}\", {\"${escapes}\", ${bytes}}},\n")
+    set(symbol ${function}_${count})
+    string(APPEND bytes "    \"${symbol}: .incbin \\\"${path}\\\"\\n${symbol}_end: .byte 0\\n\"\n")
+    string(APPEND symbols "extern const char begin_${count}[] __asm__(\"${symbol}\");
+extern const char end_${count}[] __asm__(\"${symbol}_end\");
+")
+    string(APPEND entries "      {\"${name}\", {begin_${count}, static_cast<std::size_t>(end_${count} - begin_${count})}},\n")
+    math(EXPR count "${count} + 1")
   endforeach()
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${function}.cc)
   file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
 "#include \"base/embedded.h\"
+
+__asm__(
+    \".section .rodata\\n\"
+@bytes@    \".text\\n\");
+
+#pragma GCC visibility push(hidden)
+@symbols@#pragma GCC visibility pop
 
 namespace refit {
 
 std::span<const EmbeddedFile> @function@();
 
 std::span<const EmbeddedFile> @function@() {
-  static constexpr EmbeddedFile files[] = {
+  static const EmbeddedFile files[] = {
 @entries@  };
   return files;
 }
@@ -42,6 +55,7 @@ std::span<const EmbeddedFile> @function@() {
 }  // namespace refit
 ")
   target_sources(${target} PRIVATE ${source})
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${paths}")
 endfunction()
 
 # refit_test(MODULE SOURCES a_test.cc... [LINK lib...])

@@ -123,20 +123,20 @@ class Text(unittest.TestCase):
 
 
 class Packages(unittest.TestCase):
-    def apt_calls(self, installed):
+    def apt_calls(self, installed, *arguments, apt="true"):
         """What install_packages.sh asks of apt-get when `installed` (a shell test on $name) holds."""
         with tempfile.TemporaryDirectory() as folder:
             bin_folder = pathlib.Path(folder)
             for program, body in [
                     ("dpkg-query", f'for name; do :; done; {installed} && printf installed || exit 1'),
-                    ("apt-get", f'echo "$DEBIAN_FRONTEND $*" >> {folder}/calls'),
+                    ("apt-get", f'echo "$DEBIAN_FRONTEND $*" >> {folder}/calls; {apt}'),
                     ("sudo", '"$@"')]:
                 file = bin_folder / program
                 file.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
                 file.chmod(0o755)
             environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
-            subprocess.run([repo_files.ROOT / "tools/install_packages.sh"], env=environment, check=True,
-                           capture_output=True)
+            subprocess.run([repo_files.ROOT / "tools/install_packages.sh", *arguments], env=environment,
+                           check=True, capture_output=True)
             calls = bin_folder / "calls"
             return calls.read_text(encoding="utf-8").splitlines() if calls.exists() else []
 
@@ -148,6 +148,16 @@ class Packages(unittest.TestCase):
             self.apt_calls('[ "$name" != catch2 ] && [ "$name" != libfmt-dev ]'),
             ["noninteractive update -qq",
              "noninteractive install -y -qq --no-install-recommends catch2 libfmt-dev"])
+
+
+    def test_a_browser_is_for_tests_and_may_be_none(self):
+        no_browser = '[ "$name" != chromium ] && [ "$name" != chromium-headless-shell ]'
+        self.assertEqual(self.apt_calls(no_browser), [])
+        self.assertEqual(self.apt_calls("[ $name != chromium-headless-shell ]", "--for-tests"), [])
+        self.assertEqual(
+            self.apt_calls(no_browser, "--for-tests", apt="[ $1 != install ]"),
+            ["noninteractive update -qq",
+             "noninteractive install -y -qq --no-install-recommends chromium-headless-shell"])
 
 
 class InstructionCount(unittest.TestCase):

@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/network_models.h"
+#include "cli/output.h"
+#include "cli/report_facts.h"
+#include "cli/simulation.h"
+#include "cli/verbs.h"
+#include "report/html.h"
+#include "report/plan_picture.h"
+#include "sim/traffic.h"
+
+namespace refit {
+namespace {
+
+struct ReportOptions {
+  std::string file;
+  ClusterFileOptions machines;
+  LayoutFileOptions layout;
+  std::optional<std::string> strategies;
+  std::optional<std::string> network_model;
+  std::string output;
+};
+
+// The ranks of most interest: the last to end, one at the busiest link, the fullest, and the first
+// of either side.
+std::vector<Rank> telling_ranks(const Schedule& schedule, const Scenario& scenario,
+                                const Prediction& prediction, const StrategyResult& row) {
+  std::vector<Rank> ranks;
+  const auto add = [&](Rank rank) {
+    if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+  };
+  const Timeline& timeline = prediction.timeline;
+  const auto last =
+      std::max_element(timeline.begin(), timeline.end(),
+                       [](const Span& a, const Span& b) { return a.end_s < b.end_s; });
+  if (last != timeline.end()) {
+    const Op& op = schedule.ops[static_cast<std::size_t>(last - timeline.begin())];
+    add(op.kind == OpKind::transfer ? op.dst : schedule.groups[op.group.index()].ranks.front());
+  }
+  const Cluster& cluster = scenario.cluster;
+  for (int r = 0; r < scenario.refit.ranks; ++r) {
+    const Rank rank(r);
+    const LinkId link = prediction.busiest.link;
+    if (cluster.nic_in(rank) == link || cluster.nic_out(rank) == link ||
+        cluster.nvlink_in(rank) == link || cluster.nvlink_out(rank) == link) {
+      add(rank);
+      break;
+    }
+  }
+  add(row.memory_rank);
+  add(scenario.refit.sources.front());
+  add(scenario.refit.destinations.front());
+  return ranks;
+}
+
+std::string picture_of(const Schedule& schedule, const Scenario& scenario,
+                       const Prediction& prediction, const StrategyResult& row) {
+  const Cluster& cluster = scenario.cluster;
+  const int unit = std::max(1, cluster.spec().groups.front().gpus_per_node);
+  const PlanPicture picture{
+      row.strategy, link_picture(cluster, scenario.refit.ranks, prediction),
+      transfer_picture(schedule, cluster, domain_traffic(schedule, cluster)),
+      timeline_picture(schedule, prediction.timeline,
+                       telling_ranks(schedule, scenario, prediction, row), unit),
+      phase_traffic(schedule, cluster)};
+  return plan_picture_json(picture, schedule);
+}
+
+// What was chosen, else the fastest of those that keep the limits, else the fastest.
+std::size_t answer_row(const SimulationReport& report) {
+  std::size_t best = 0;
+  const auto rank_of = [&](const StrategyResult& row) {
+    const bool over = row.limits && !row.limits->exceeded.empty();
+    return std::pair(over, row.predicted_s);
+  };
+  for (std::size_t i = 0; i < report.strategies.size(); ++i) {
+    const StrategyResult& row = report.strategies[i];
+    if (report.chosen && row.strategy == report.chosen->strategy) return i;
+    if (rank_of(row) < rank_of(report.strategies[best])) best = i;
+  }
+  return best;
+}
+
+std::vector<std::string> commands_of(const Question& question, const ReportOptions& options) {
+  std::string more;
+  if (options.strategies) more += " --strategy " + *options.strategies;
+  if (options.network_model) more += " --network-model " + *options.network_model;
+  const std::string what = question.plan ? "plan.json" : "scenario.yaml";
+  return {"refit report " + what + more + " -o report.html", "refit simulate " + what + more,
+          "refit check " + what};
+}
+
+int report(const ReportOptions& options) {
+  const Question question = load_question(options.file, options.machines, options.layout);
+  const Scenario& scenario = question.scenario;
+  if (question.plan && options.strategies) {
+    throw Error(ErrorCode::bad_input, fmt::format("{}: is a {} plan; --strategy is for scenarios",
+                                                  options.file, question.plan->strategy));
+  }
+  const NetworkModel model =
+      options.network_model ? network_model_named(*options.network_model) : scenario.network_model;
+  const PlanText picture = [&scenario](const Schedule& schedule, const Prediction& prediction,
+                                       const StrategyResult& row) {
+    return picture_of(schedule, scenario, prediction, row);
+  };
+  Simulation simulation = simulate_question(
+      question, {options.strategies, PredictOptions{model, {}}, true, 0}, picture);
+  HtmlReport page;
+  page.simulation = std::move(simulation.report);
+  page.shown = answer_row(page.simulation);
+  page.question = question_words(scenario);
+  page.plan_pictures = std::move(simulation.plan_texts);
+  for (const StrategyResult& row : page.simulation.strategies)
+    page.sensitivities.push_back(sensitivities_of(row));
+  page.layouts = layout_picture(scenario.refit, scenario.model ? &*scenario.model : nullptr);
+  page.roles = bytes_by_role(scenario.refit);
+  page.checks = checks_of(scenario, page.simulation);
+  page.provenance = provenance_of(scenario, model);
+  page.scenario_text = scenario.text;
+  page.of_plan = question.plan.has_value();
+  page.commands = commands_of(question, options);
+  page.version = REFIT_VERSION;
+  write_output(options.output, html_page(page, scenario.refit, scenario.cluster));
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& action) {
+  CLI::App* verb =
+      app.add_subcommand("report", "Write the whole answer as one HTML page that needs no network");
+  auto options = std::make_shared<ReportOptions>();
+  verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
+  add_cluster_files(*verb, options->machines);
+  add_layout_files(*verb, options->layout);
+  verb->add_option("--strategy", options->strategies,
+                   std::string("Comma separated: ") + kStrategyNames + "; default: all but auto");
+  verb->add_option("--network-model", options->network_model,
+                   "Name or YAML file; default: the scenario's");
+  verb->add_option("-o,--output", options->output, "The page to write; - is standard output")
+      ->required();
+  verb->callback([&action, options] {
+    action = [options] {
+      require_other_file(options->file, options->output);
+      return report(*options);
+    };
+  });
+}
+
+}  // namespace refit

@@ -1,0 +1,34 @@
+const data = JSON.parse(document.getElementById("data").textContent);
+addPatterns();
+for (const section of document.querySelectorAll("main section")) {
+  const heading = section.querySelector("h2");
+  heading.id = section.id + "-heading";
+  section.setAttribute("aria-labelledby", heading.id);
+  document.getElementById("contents")
+      .append(h("li", {}, h("a", {href: "#" + section.id}, heading.textContent)));
+}
+function show(at) {
+  memoryClass = undefined;
+  strategySection(data, at);
+  timeSection(data, at);
+  byteSection(data, at);
+  loadSection(data, at);
+  timelineSection(data.plans[at], data.machines);
+  memorySection(data, at);
+  transferSection(data.plans[at], data.machines);
+  sensitivitySection(data, at);
+}
+const plan = document.getElementById("plan");
+data.prediction.strategies.forEach(
+    (row, i) => plan.append(
+        h("option", {value: i, selected: i === data.shown}, `${row.strategy}: ${seconds(row.predicted_s)}`)));
+plan.addEventListener("change", () => show(+plan.value));
+show(data.shown);
+layoutSection(data);
+checkSection(data);
+provenanceSection(data);
+scenarioSection(data);
+// Once charts are drawn: for tests, and for whoever wonders.
+requestAnimationFrame(() => requestAnimationFrame(() => {
+                        document.documentElement.dataset.ready = Math.round(performance.now());
+                      }));
