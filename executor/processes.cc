@@ -109,10 +109,10 @@ void run_in_job(const RankEnvironment& place, const ProcessOptions& options, con
 
 void check_ranks(const Schedule& schedule, const Cluster& cluster,
                  const std::optional<RankEnvironment>& place) {
-  if (schedule.ranks < 1 || schedule.ranks > cluster.gpus())
+  if (schedule.ranks < 1 || schedule.ranks > cluster.ranks())
     throw Error(ErrorCode::bad_input,
                 fmt::format("the schedule has {} ranks and the cluster {} GPUs", schedule.ranks,
-                            cluster.gpus()));
+                            cluster.ranks()));
   if (place && place->ranks != schedule.ranks)
     throw Error(ErrorCode::bad_input,
                 fmt::format("started by {} as {} ranks; the schedule needs {}", place->launcher,

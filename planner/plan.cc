@@ -42,10 +42,10 @@ void set_chunks(const PlanOptions& options, std::vector<Parcel>& parcels) {
 
 void check(const Refit& refit, const Cluster& cluster, const PlanOptions& options) {
   if (refit.classes.empty()) throw Error(ErrorCode::bad_input, "there is no tensor to move");
-  if (refit.ranks > cluster.gpus()) {
+  if (refit.ranks > cluster.ranks()) {
     throw Error(ErrorCode::bad_input,
                 fmt::format("the layouts name {} ranks but the cluster has {} GPUs", refit.ranks,
-                            cluster.gpus()));
+                            cluster.ranks()));
   }
   if (options.chunks < 1 || options.chunks > 4096 || options.streams < 1 || options.streams > 64 ||
       options.buffers < 1 || options.bucket_bytes < 1 || options.injected_domains < 0) {

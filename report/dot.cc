@@ -282,7 +282,7 @@ GraphLevel default_graph_level(const Refit& refit) {
 }
 
 std::string rank_graph(const Schedule& schedule, const Refit& refit, const Cluster& cluster) {
-  REFIT_CHECK(schedule.ranks <= refit.ranks && refit.ranks <= cluster.gpus());
+  REFIT_CHECK(schedule.ranks <= refit.ranks && refit.ranks <= cluster.ranks());
   Drawing drawing = start(schedule, "circle");
   const std::vector<Agnode_t*> nodes = draw_ranks(drawing, refit, cluster);
   draw_transfers(drawing, schedule, nodes);

@@ -196,7 +196,8 @@ Json row_json(const StrategyResult& row) {
 
 LinkKind link_kind(const std::string& word) {
   for (const LinkKind kind :
-       {LinkKind::nvlink, LinkKind::pcie, LinkKind::nic, LinkKind::fabric, LinkKind::wan}) {
+       {LinkKind::nvlink, LinkKind::pcie, LinkKind::nic, LinkKind::fabric, LinkKind::wan,
+        LinkKind::store}) {
     if (word == to_string(kind)) return kind;
   }
   throw std::invalid_argument("no link kind is called " + word);

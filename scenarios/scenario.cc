@@ -169,6 +169,7 @@ Scenario read(const YamlNode& root, std::string text, const std::string& path) {
   if (const auto v = root.find("runtime")) scenario.runtime = detail::read_runtime(*v);
   if (const auto v = root.find("fault")) scenario.fault = detail::read_fault(*v, scenario.cluster);
   read_refit(root, path, scenario);
+  scenario.refit.ranks = scenario.cluster.ranks();  // no layout names a store, but plans may
   if (const auto v = root.find("delta"))
     scenario.plan.delta = detail::read_delta(*v, scenario.refit, scenario.model);
   detail::check_buckets(root, scenario.plan, scenario.refit);

@@ -116,7 +116,7 @@ class Walk {
     const auto path = graph_.paths.of(graph_.path[task]);
     if (path.empty()) return;
     const double wire_s = seconds - latency_s;
-    if (runs_at_its_own_limit(task, wire_s)) {
+    if (op.work == Work::stream && runs_at_its_own_limit(task, wire_s)) {
       result.parameter_s[stream_] += wire_s;
       return;
     }

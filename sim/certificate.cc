@@ -107,9 +107,13 @@ RefitBound bound_of_refit(const std::vector<Parcel>& parcels, const Cluster& clu
 Certificate certify(const Schedule& schedule, const Cluster& cluster, const RefitBound& bound,
                     double wire_s) {
   Certificate certificate;
-  // In gathers and broadcasts ranks pass on what they neither own nor want; there only the cuts
-  // hold.
-  if (std::any_of(schedule.ops.begin(), schedule.ops.end(), is_collective)) {
+  // In gathers, broadcasts and stores ranks pass on what they neither own nor want; there only the
+  // cuts hold.
+  const auto passes_on = [&](const Op& op) {
+    return is_collective(op) ||
+           (op.kind == OpKind::transfer && cluster.store(op.src) != nullptr);
+  };
+  if (std::any_of(schedule.ops.begin(), schedule.ops.end(), passes_on)) {
     certificate.bound_s = bound.flow.cuts.seconds;
     certificate.bound_by = bound.flow.cuts.binding.name;
   } else {

@@ -27,6 +27,7 @@ std::vector<MemoryClass> classes_of(const std::vector<MemoryTerms>& start, const
   std::vector<MemoryClass> classes;
   for (std::size_t r = 0; r < start.size(); ++r) {
     const Rank rank(static_cast<std::int64_t>(r));
+    if (cluster.store(rank) != nullptr) continue;
     const double memory = cluster.group(rank).gpu_memory_bytes;
     const auto [at, is_new] = found.emplace(std::pair(start[r], memory), classes.size());
     if (is_new) classes.emplace_back().gpu_memory_bytes = memory;
@@ -64,6 +65,7 @@ MemoryUse memory_use(const Schedule& schedule, const Refit& refit, const Cluster
   double most = -1;
   for (std::size_t r = 0; r < use.peak.size(); ++r) {
     const Rank rank(static_cast<std::int64_t>(r));
+    if (cluster.store(rank) != nullptr) continue;  // not a GPU's memory
     const double total = use.peak[r].total();
     const double room = cluster.group(rank).gpu_memory_bytes;
     if (room > 0 && total > room && !use.first_over) use.first_over = rank;

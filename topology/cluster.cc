@@ -98,6 +98,7 @@ Cluster::Cluster(ClusterSpec spec) : spec_(std::move(spec)) {
   add_ports();
   add_trunks();  // after the ports: a trunk's rate is what feeds it
   add_wans();
+  place_stores();  // after all that counts GPUs
 }
 
 void Cluster::place_ranks() {
@@ -253,14 +254,42 @@ void Cluster::add_cables(int leaf, const FabricSpec& fabric, double trunk_bytes_
 
 void Cluster::add_wans() {
   wan_.assign(spec_.sites.size() * spec_.sites.size(), kNoLink);
+  wan_flow_.assign(wan_.size(), 0);
   const auto add_direction = [this](int from, int to, const WanSpec& wan) {
     wan_[at(from) * spec_.sites.size() + at(to)] =
         add_link(fmt::format("wan {} to {}", spec_.sites[at(from)], spec_.sites[at(to)]),
                  LinkKind::wan, wan.bytes_per_s, wan.latency_s);
+    wan_flow_[at(from) * spec_.sites.size() + at(to)] = wan.flow_bytes_per_s;
   };
   for (const WanSpec& wan : spec_.wans) {
     add_direction(wan.site_a, wan.site_b, wan);
     add_direction(wan.site_b, wan.site_a, wan);
+  }
+}
+
+// Each is a node of one rank in a domain of its own, and its two links are what a NIC's would be.
+void Cluster::place_stores() {
+  for (std::size_t s = 0; s < spec_.stores.size(); ++s) {
+    const StoreSpec& store = spec_.stores[s];
+    NodeGroupSpec group;
+    group.name = "store " + store.name;
+    group.nodes = group.gpus_per_node = group.nvlink_domain_gpus = group.nics_per_node = 1;
+    group.nic_bytes_per_s = store.bytes_per_s;
+    group.site = store.site;
+    group_of_.push_back(static_cast<int>(spec_.groups.size() + s));
+    store_groups_.push_back(std::move(group));
+    const Rank rank{static_cast<std::int64_t>(node_of_.size())};
+    node_of_.emplace_back(nodes_ + static_cast<int>(s));
+    domain_of_.emplace_back(static_cast<std::int64_t>(domain_ranks_.size()));
+    domain_ranks_.push_back({rank});
+    site_of_.emplace_back(store.site);
+    rail_of_.push_back(0);
+    leaf_of_.push_back(kNoLeaf);
+    for (std::vector<int>* port : {&nvlink_out_, &nvlink_in_, &pcie_out_, &pcie_in_})
+      port->push_back(kNoLink);
+    const std::string name = "store " + store.name;
+    nic_out_.push_back(add_link(name + " out", LinkKind::store, store.bytes_per_s, 0));
+    nic_in_.push_back(add_link(name + " in", LinkKind::store, store.bytes_per_s, 0));
   }
 }
 
@@ -270,7 +299,18 @@ int Cluster::add_link(std::string name, LinkKind kind, double bytes_per_s, doubl
 }
 
 const NodeGroupSpec& Cluster::group(Rank rank) const {
-  return spec_.groups[at(group_of_[rank.index()])];
+  const std::size_t group = at(group_of_[rank.index()]);
+  return group < spec_.groups.size() ? spec_.groups[group]
+                                     : store_groups_[group - spec_.groups.size()];
+}
+
+const StoreSpec* Cluster::store(Rank rank) const {
+  const auto first = at(gpus());
+  return rank.index() < first ? nullptr : &spec_.stores[rank.index() - first];
+}
+
+Rank Cluster::store_rank(std::size_t store) const {
+  return Rank(gpus() + static_cast<std::int64_t>(store));
 }
 
 std::optional<LinkId> Cluster::nvlink_out(Rank rank) const {
@@ -320,6 +360,10 @@ std::optional<LinkId> Cluster::wan(SiteId from, SiteId to) const {
   return optional_link(wan_[from.index() * spec_.sites.size() + to.index()]);
 }
 
+double Cluster::wan_flow_bytes_per_s(SiteId from, SiteId to) const {
+  return wan_flow_[from.index() * spec_.sites.size() + to.index()];
+}
+
 Cluster Cluster::capped(const LinkCaps& caps) const {
   Cluster result = *this;
   const auto limit = [](Link& link, double cap) {
@@ -358,7 +402,7 @@ Cluster Cluster::beside(const LinkUse& use) const {
 
 Cluster Cluster::slowed(std::span<const Rank> ranks, double times) const {
   Cluster result = *this;
-  if (result.slowness_.empty()) result.slowness_.assign(static_cast<std::size_t>(gpus()), 1);
+  if (result.slowness_.empty()) result.slowness_.assign(static_cast<std::size_t>(ranks()), 1);
   for (const Rank rank : ranks) result.slowness_[rank.index()] *= times;
   return result;
 }

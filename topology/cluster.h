@@ -76,8 +76,23 @@ struct WanSpec {
   int site_b = 1;
   double bytes_per_s = 0;  // per direction
   double latency_s = 0;
+  double flow_bytes_per_s = 0;  // most of what one rank sends to another; 0: all of it
 
   friend bool operator==(const WanSpec&, const WanSpec&) = default;
+};
+
+// An object store: it keeps what it is sent and gives it to whoever asks. Objects go in parts, over
+// several connections of a client at a time; each part is a request.
+struct StoreSpec {
+  std::string name;
+  int site = 0;
+  double bytes_per_s = 0;             // in, and out, of all clients together
+  double connection_bytes_per_s = 0;  // one of them, while bytes flow
+  int connections = 1;                // that a client has for each direction
+  double request_latency_s = 0;       // before the first byte of a part
+  std::int64_t part_bytes = 0;
+
+  friend bool operator==(const StoreSpec&, const StoreSpec&) = default;
 };
 
 // What a job may use of each port, and no more; 0: all of it.
@@ -104,19 +119,22 @@ struct ClusterSpec {
   std::vector<FabricSpec> fabrics;    // one per site
   std::vector<std::string> sites;     // names; at least one
   std::vector<WanSpec> wans;
+  std::vector<StoreSpec> stores = {};  // a rank each, behind those of all groups
 
   friend bool operator==(const ClusterSpec&, const ClusterSpec&) = default;
 };
 
 // The machines as one value: which GPU is where, and every link with its bandwidth.
-// Rank r is the r-th GPU. Each rank is in one node and one domain (perhaps alone).
+// Rank r is the r-th GPU; stores are ranks behind them, which no layout names. Each rank is in one
+// node and one domain (perhaps alone).
 class Cluster {
  public:
   // Error(bad_input) if a count, size or rate is not positive or the parts do not add up.
   explicit Cluster(ClusterSpec spec);
 
   const ClusterSpec& spec() const { return spec_; }
-  int gpus() const { return static_cast<int>(node_of_.size()); }
+  int gpus() const { return ranks() - static_cast<int>(spec_.stores.size()); }
+  int ranks() const { return static_cast<int>(node_of_.size()); }  // GPUs and stores
   int nodes() const { return nodes_; }
   int domains() const { return static_cast<int>(domain_ranks_.size()); }
   int sites() const { return static_cast<int>(spec_.sites.size()); }
@@ -129,7 +147,9 @@ class Cluster {
   std::span<const Rank> domain_ranks(DomainId domain) const {
     return domain_ranks_[domain.index()];
   }
-  const NodeGroupSpec& group(Rank rank) const;
+  const NodeGroupSpec& group(Rank rank) const;  // of a store: one made up for it
+  const StoreSpec* store(Rank rank) const;      // nullptr: it is a GPU
+  Rank store_rank(std::size_t store) const;
 
   std::span<const Link> links() const { return links_; }
   const Link& link(LinkId id) const { return links_[id.index()]; }
@@ -151,6 +171,8 @@ class Cluster {
   LinkId cable_down(Rank rank, int spine) const;
   std::optional<LinkId> core(SiteId site) const;
   std::optional<LinkId> wan(SiteId from, SiteId to) const;
+  // Most of what one rank of a site sends to one of another; 0: no such limit.
+  double wan_flow_bytes_per_s(SiteId from, SiteId to) const;
 
   // The same machines with slower ports. Trunks keep their bandwidth.
   Cluster capped(const LinkCaps& caps) const;
@@ -174,10 +196,12 @@ class Cluster {
   void add_trunks();
   void add_cables(int leaf, const FabricSpec& fabric, double trunk_bytes_per_s);
   void add_wans();
+  void place_stores();
   int add_link(std::string name, LinkKind kind, double bytes_per_s, double latency_s);
 
   ClusterSpec spec_;
-  int nodes_ = 0;
+  std::vector<NodeGroupSpec> store_groups_;
+  int nodes_ = 0;  // of GPUs
   std::vector<NodeId> node_of_;
   std::vector<DomainId> domain_of_;
   std::vector<SiteId> site_of_;
@@ -187,6 +211,7 @@ class Cluster {
   // Link numbers, -1 where there is none; indexed by rank, leaf, site or pair of sites.
   std::vector<int> nvlink_out_, nvlink_in_, pcie_out_, pcie_in_, nic_out_, nic_in_;
   std::vector<int> leaf_up_, leaf_down_, core_, wan_;
+  std::vector<double> wan_flow_;  // by pair of sites
   std::vector<double> slowness_;  // by rank; empty: nobody is slow
   std::vector<int> cables_;       // by leaf: the first of its up, down, up, down … links
 };

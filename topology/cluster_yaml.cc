@@ -25,6 +25,7 @@ struct Parts {
   std::vector<YamlNode> groups;
   std::vector<YamlNode> sites;  // empty: one site, not written
   std::vector<YamlNode> wans;
+  std::vector<YamlNode> stores;
 
   explicit Parts(const YamlNode& cluster);
 };
@@ -36,7 +37,8 @@ Parts::Parts(const YamlNode& cluster) {
   cluster.allow_only({"catalog", "name", "nodes", "gpus_per_node", "nvlink_domain_gpus",
                       "domain_sizes", "nvlink_bandwidth", "nvlink_latency", "nics_per_node",
                       "gpu_nics", "distances", "nic_bandwidth", "nic_latency", "pcie_bandwidth",
-                      "gpu_memory", "fabric", "groups", "sites", "wan"});
+                      "gpu_memory", "fabric", "groups", "sites", "wan", "stores"});
+  if (const auto node = cluster.find("stores")) stores = node->items();
   const auto list = cluster.find("groups");
   if (!list) {
     for (const std::string_view key : {"sites", "wan"}) {
@@ -157,7 +159,7 @@ int read_site_name(const YamlNode& node, const std::vector<std::string>& sites) 
 }
 
 WanSpec read_wan(const YamlNode& node, const std::vector<std::string>& sites) {
-  node.allow_only({"between", "bandwidth", "latency"});
+  node.allow_only({"between", "bandwidth", "latency", "per_flow"});
   const YamlNode between = node.at("between");
   const std::vector<YamlNode> ends = between.items();
   if (ends.size() != 2)
@@ -167,7 +169,24 @@ WanSpec read_wan(const YamlNode& node, const std::vector<std::string>& sites) {
   wan.site_b = read_site_name(ends[1], sites);
   wan.bytes_per_s = node.at("bandwidth").bandwidth();
   wan.latency_s = node.at("latency").seconds();
+  if (const auto flow = node.find("per_flow")) wan.flow_bytes_per_s = flow->bandwidth();
   return wan;
+}
+
+StoreSpec read_store(const YamlNode& node, const std::vector<std::string>& sites) {
+  node.allow_only({"name", "site", "bandwidth", "per_connection", "connections", "request_latency",
+                   "part"});
+  StoreSpec store;
+  store.name = read_name(node.at("name"));
+  const auto site = node.find("site");
+  if (site || sites.size() > 1) store.site = read_site_name(node.at("site"), sites);
+  store.bytes_per_s = node.at("bandwidth").bandwidth();
+  store.connection_bytes_per_s = node.at("per_connection").bandwidth();
+  store.connections =
+      static_cast<int>(node.at("connections").integer(1, detail::kMostConnections));
+  store.request_latency_s = node.at("request_latency").seconds();
+  store.part_bytes = node.at("part").bytes();
+  return store;
 }
 
 // The fabric that is written for a site; otherwise that of the catalog entry of its first group.
@@ -196,6 +215,8 @@ YamlNode place_of(const detail::ClusterFault& fault, const YamlNode& cluster, co
       return (parts.sites.empty() ? cluster : parts.sites[fault.index]).at("fabric");
     case Part::wan:
       return parts.wans[fault.index];
+    case Part::store:
+      return parts.stores[fault.index];
   }
   return cluster;
 }
@@ -224,6 +245,7 @@ ClusterSpec read_cluster(const YamlNode& node) {
     spec.fabrics.push_back(site_fabric(fabric, spec, parts, static_cast<int>(s)));
   }
   for (const YamlNode& wan : parts.wans) spec.wans.push_back(read_wan(wan, spec.sites));
+  for (const YamlNode& store : parts.stores) spec.stores.push_back(read_store(store, spec.sites));
 
   if (const auto fault = detail::find_fault(spec)) {
     const YamlNode place = place_of(*fault, node, parts);

@@ -16,6 +16,8 @@ std::string_view to_string(LinkKind kind) {
       return "fabric";
     case LinkKind::wan:
       return "wan";
+    case LinkKind::store:
+      return "store";
   }
   REFIT_CHECK(!"a link kind has a name");
   return {};

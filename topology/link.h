@@ -11,6 +11,7 @@ enum class LinkKind {
   nic,     // a NIC port, or a bundle of NICs that the same GPUs share
   fabric,  // a leaf's trunk to the spine, or the core of a flat fabric
   wan,     // between sites
+  store,   // what goes into an object store, or comes out of it
 };
 
 std::string_view to_string(LinkKind kind);

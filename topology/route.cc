@@ -1,5 +1,6 @@
 #include "topology/route.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -80,6 +81,15 @@ void add_fabric(const Cluster& cluster, Rank src, Rank dst, Path& path) {
 
 }  // namespace
 
+StoreRequests store_requests(const StoreSpec& store, std::int64_t bytes) {
+  StoreRequests requests;
+  requests.parts = std::max<std::int64_t>(1, (bytes + store.part_bytes - 1) / store.part_bytes);
+  requests.connections =
+      static_cast<int>(std::min<std::int64_t>(requests.parts, store.connections));
+  requests.turns = (requests.parts + requests.connections - 1) / requests.connections;
+  return requests;
+}
+
 RouteKind route_kind(const Cluster& cluster, Rank src, Rank dst) {
   if (src == dst) return RouteKind::local;
   if (cluster.domain(src) == cluster.domain(dst)) return RouteKind::nvlink;
@@ -110,7 +120,10 @@ Route route(const Cluster& cluster, Rank src, Rank dst) {
       path.add(cluster.pcie_in(dst));
       break;
   }
-  return path.take();
+  Route way = path.take();
+  if (cluster.site(src) != cluster.site(dst))
+    way.flow_bytes_per_s = cluster.wan_flow_bytes_per_s(cluster.site(src), cluster.site(dst));
+  return way;
 }
 
 }  // namespace refit

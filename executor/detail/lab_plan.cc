@@ -56,6 +56,12 @@ class Planner {
       refuse(fmt::format("{} ranks are more than the {} that one machine can play", cluster_.gpus(),
                          kMaxRanks));
     }
+    if (!cluster_.spec().stores.empty())
+      refuse("it has no object store; leave cluster.stores out");
+    for (const WanSpec& wan : cluster_.spec().wans) {
+      if (wan.flow_bytes_per_s > 0)
+        refuse("its links are shared by all flows alike; leave per_flow of cluster.wan out");
+    }
     for (const Link& link : cluster_.links()) check(link);
     for (int r = 0; r < cluster_.gpus(); ++r) {
       if (cluster_.spines(Rank(r)) > 0)

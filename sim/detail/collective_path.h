@@ -21,6 +21,7 @@ struct DomainShare {
 struct CollectivePath {
   std::vector<PathLink> links;  // each link once, weights > 0
   double latency_s = 0;         // until the first byte has come to the last rank
+  double flow_bytes_per_s = 0;  // most that its edges over a WAN get, one flow each; 0: no limit
   int rails = 1;                // NICs of every domain that a broadcast goes through
   // Bytes moved per byte of the flow, by kind of route and between domains.
   double network = 0;

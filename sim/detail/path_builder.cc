@@ -29,6 +29,11 @@ void PathBuilder::add_route(Rank src, Rank dst, double weight) {
   if (weight < kLeastWeight) return;
   const Route way = route(cluster_, src, dst);
   for (const LinkId link : way.links) add_link(link, weight);
+  if (way.flow_bytes_per_s > 0) {
+    const double most = way.flow_bytes_per_s / weight;
+    double& flow = path_.flow_bytes_per_s;
+    flow = flow > 0 ? std::min(flow, most) : most;
+  }
   switch (way.kind) {
     case RouteKind::local:
       return;

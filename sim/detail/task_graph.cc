@@ -1,9 +1,11 @@
 #include "sim/detail/task_graph.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +22,24 @@
 namespace refit::detail {
 namespace {
 
+// The store that a transfer goes to or comes from.
+const StoreSpec* store_of(const Op& op, const Cluster& cluster) {
+  if (cluster.spec().stores.empty()) return nullptr;
+  const StoreSpec* to = cluster.store(op.dst);
+  return to != nullptr ? to : cluster.store(op.src);
+}
+
+// What a transfer waits for before its bytes flow: each part's request; who reads an object first
+// asks the manifest whether it is there.
+double request_seconds(const Op& op, const Cluster& cluster) {
+  if (op.kind != OpKind::transfer) return 0;
+  const StoreSpec* store = store_of(op, cluster);
+  if (store == nullptr) return 0;
+  const std::int64_t asks = cluster.store(op.src) != nullptr ? 1 : 0;
+  return static_cast<double>(store_requests(*store, op.bytes).turns + asks) *
+         store->request_latency_s;
+}
+
 // Gives each distinct path of links a number and a latency.
 class PathTable {
  public:
@@ -33,19 +53,20 @@ class PathTable {
   }
 
   PathId of(const Op& op) {
-    if (op.kind == OpKind::transfer) return of_pair(op.src, op.dst);
+    if (op.kind == OpKind::transfer) {
+      const StoreSpec* store = store_of(op, cluster_);
+      return store != nullptr ? of_store(op, *store) : of_pair(op.src, op.dst);
+    }
     const CollectivePath& collective = collectives_.of(op);
     const bool stream = op.work == Work::stream && stream_bytes_per_s_ > 0;
     const auto [found, first] =
         of_collective_.try_emplace({&collective, stream ? op.lane : kNoStream}, next());
     if (!first) return found->second;
     std::vector<PathLink> links = collective.links;
-    if (stream) {
-      // A link of its own, as fast as one stream is.
-      std::vector<double>& rates = graph_.paths.capacity_bytes_per_s;
-      links.push_back({LinkId{static_cast<std::int64_t>(rates.size())}, 1});
-      rates.push_back(collective.rails * stream_bytes_per_s_);
-    }
+    // Links of its own, as fast as its flows over a WAN are, and as one stream is.
+    if (collective.flow_bytes_per_s > 0)
+      links.push_back({own_link(collective.flow_bytes_per_s), 1});
+    if (stream) links.push_back({own_link(collective.rails * stream_bytes_per_s_), 1});
     add(links, collective.latency_s);
     return found->second;
   }
@@ -68,9 +89,34 @@ class PathTable {
       const Route way = route(cluster_, src, dst);
       links_.clear();
       for (const LinkId link : way.links) links_.push_back({link, 1});
+      if (way.flow_bytes_per_s > 0) links_.push_back({own_link(way.flow_bytes_per_s), 1});
       add(links_, way.latency_s);
     }
     return path;
+  }
+
+  // A client's connections to a store are a link of their own, for each direction. An object of few
+  // parts takes few of them, so it weighs more on the link.
+  PathId of_store(const Op& op, const StoreSpec& store) {
+    const int connections = store_requests(store, op.bytes).connections;
+    const auto [found, first] = of_store_.try_emplace({op.src, op.dst, connections}, next());
+    if (!first) return found->second;
+    const Route way = route(cluster_, op.src, op.dst);
+    double one = store.connection_bytes_per_s;
+    if (way.flow_bytes_per_s > 0) one = std::min(one, way.flow_bytes_per_s);
+    const auto [own, fresh] = store_links_.try_emplace({op.src, op.dst}, LinkId{0});
+    if (fresh) own->second = own_link(one * store.connections);
+    links_.clear();
+    for (const LinkId link : way.links) links_.push_back({link, 1});
+    links_.push_back({own->second, static_cast<double>(store.connections) / connections});
+    add(links_, way.latency_s);
+    return found->second;
+  }
+
+  LinkId own_link(double bytes_per_s) {
+    std::vector<double>& rates = graph_.paths.capacity_bytes_per_s;
+    rates.push_back(bytes_per_s);
+    return LinkId{static_cast<std::int64_t>(rates.size()) - 1};
   }
 
   void add(const std::vector<PathLink>& links, double latency_s) {
@@ -89,7 +135,9 @@ class PathTable {
   KeyNumbers blocks_;
   std::vector<std::array<PathId, kBlock>> of_block_;
   std::map<std::pair<const CollectivePath*, int>, PathId> of_collective_;  // and lane of a stream
-  std::vector<PathLink> links_;                                            // scratch of of_pair
+  std::map<std::tuple<Rank, Rank, int>, PathId> of_store_;  // and connections
+  std::map<std::pair<Rank, Rank>, LinkId> store_links_;
+  std::vector<PathLink> links_;  // scratch
 };
 
 void order_op(const Schedule& schedule, const AlikeRanks& alike, const Op& op, TaskId task,
@@ -161,7 +209,8 @@ void set_work(const Schedule& schedule, const Cluster& cluster, const NetworkMod
   for (const Op& op : schedule.ops) {
     const PathId path = moves_bytes(op) ? paths.of(op) : 0;
     double delay_s = (model.latencies ? paths.latency_s(path) : 0) +
-                     message_seconds(op, path, graph, cluster, model);
+                     message_seconds(op, path, graph, cluster, model) +
+                     request_seconds(op, cluster);
     if (op.kind == OpKind::compute) {
       const std::vector<Rank>& ranks = schedule.groups[op.group.index()].ranks;
       delay_s = compute_seconds(op, ranks.size(), model, coding) * slowest(ranks, cluster);
@@ -177,10 +226,11 @@ void set_work(const Schedule& schedule, const Cluster& cluster, const NetworkMod
 TaskGraph make_task_graph(const Schedule& schedule, const Cluster& cluster,
                           const NetworkModel& model) {
   REFIT_CHECK(schedule.ops.size() < std::numeric_limits<TaskId>::max() / 2);
-  if (schedule.ranks > cluster.gpus()) {
+  if (schedule.ranks > cluster.ranks()) {
     throw Error(ErrorCode::bad_input,
-                fmt::format("schedule: {} ranks do not fit on the cluster's {} GPUs",
-                            schedule.ranks, cluster.gpus()));
+                fmt::format("schedule: {} ranks do not fit on the cluster's {} GPUs{}",
+                            schedule.ranks, cluster.ranks(),
+                            cluster.spec().stores.empty() ? "" : " and stores"));
   }
   TaskGraph graph;
   graph.ops = schedule.ops.size();

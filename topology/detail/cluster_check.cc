@@ -294,6 +294,35 @@ Fault find_wan_fault(const ClusterSpec& spec) {
     }
     if (Fault f = place.rate("bandwidth", wan.bytes_per_s)) return f;
     if (Fault f = place.latency("latency", wan.latency_s)) return f;
+    if (wan.flow_bytes_per_s != 0) {
+      if (Fault f = place.rate("per_flow", wan.flow_bytes_per_s)) return f;
+    }
+  }
+  return {};
+}
+
+Fault find_store_fault(const ClusterSpec& spec) {
+  if (spec.stores.size() > kMostStores) {
+    return Place{}.fault("stores", fmt::format("there may be up to {}, got {}", kMostStores,
+                                               spec.stores.size()));
+  }
+  std::set<std::string> seen;
+  for (std::size_t s = 0; s < spec.stores.size(); ++s) {
+    const StoreSpec& store = spec.stores[s];
+    const Place place{Part::store, s};
+    if (store.name.empty()) return place.fault("name", "a store needs a name");
+    if (!seen.insert(store.name).second)
+      return place.fault("name", fmt::format("two stores are called '{}'", store.name));
+    if (store.site < 0 || static_cast<std::size_t>(store.site) >= spec.sites.size()) {
+      return place.fault("site", fmt::format("there is no site {}; there are {}", store.site,
+                                             spec.sites.size()));
+    }
+    if (Fault f = place.rate("bandwidth", store.bytes_per_s)) return f;
+    if (Fault f = place.rate("per_connection", store.connection_bytes_per_s)) return f;
+    if (Fault f = place.count("connections", store.connections, kMostConnections)) return f;
+    if (Fault f = place.latency("request_latency", store.request_latency_s)) return f;
+    if (store.part_bytes < 1)
+      return place.fault("part", fmt::format("must be 1 B or more, got {} B", store.part_bytes));
   }
   return {};
 }
@@ -328,7 +357,8 @@ std::optional<ClusterFault> find_fault(const ClusterSpec& spec) {
     if (Fault f = find_leaf_fault(spec, s)) return f;
   }
   if (Fault f = find_cable_fault(spec)) return f;
-  return find_wan_fault(spec);
+  if (Fault f = find_wan_fault(spec)) return f;
+  return find_store_fault(spec);
 }
 
 std::string describe(const ClusterFault& fault, const ClusterSpec& spec) {
@@ -348,6 +378,9 @@ std::string describe(const ClusterFault& fault, const ClusterSpec& spec) {
       break;
     case Part::wan:
       where += fmt::format("wan {}: ", i);
+      break;
+    case Part::store:
+      where += fmt::format("store {}: ", i);
       break;
   }
   if (!fault.key.empty()) where += fault.key + ": ";
