@@ -33,7 +33,8 @@ void calibrate_rows(const std::optional<std::string>& path, const CalibrateOptio
     throw Error(ErrorCode::bad_input,
                 "--residuals is for measurements; refit validate shows each published row");
   const Progress progress("planning and fitting rows");
-  const RowRuns rows = plan_rows(path ? read_published_rows(*path) : published_rows());
+  RowRuns rows = plan_rows(path ? read_published_rows(*path) : published_rows());
+  std::erase_if(rows.runs, [](const RowRun& run) { return run.question.own_network; });
   const Calibration calibration =
       calibrate(rows.runs, network_model_named(options.start), options.name,
                 "least-squares fit over published refit times");

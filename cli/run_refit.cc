@@ -76,6 +76,7 @@ int run_refit(int argc, const char* const* argv) {
     add_simulate(app, action);
     add_run(app, action);
     add_compare(app, action);
+    add_crossover(app, action);
     add_graph(app, action);
     add_report(app, action);
     add_models(app, action);

@@ -14,6 +14,7 @@ void add_check(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
+void add_crossover(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_graph(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);

@@ -29,6 +29,8 @@ struct Conduct {
   bool streamed = false;  // broadcasts are not cut into frames
   // The next bucket waits until the last one is loaded, not only until it is sent.
   bool waits_for_load = false;
+  // Trainers export whole tensors, and all engines get and read all of them, whatever they need.
+  bool everything = false;
   // On engines:
   bool loads = true;   // the loader takes checkpoint tensors one by one
   bool pulls = false;  // engines fetch tensors one by one

@@ -3,8 +3,21 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "delta/size_model.h"
 
 namespace refit {
+
+// The bytes of a change are those of a BF16 weight's, whatever the dtype: most of it is its place.
+double coded_share(Codec codec, double changed, Dtype dtype) {
+  if (changed <= 0) return 0;
+  const double bytes = bytes_per_change(delta_codec_named(to_string(codec)).value(), changed);
+  return std::min(1.0, changed * bytes / bytes_per_element(dtype));
+}
+
+void set_change_rate(const Refit& refit, double changed, DeltaOptions& delta) {
+  for (std::size_t c = 0; c < refit.classes.size(); ++c)
+    delta.shares[c] = coded_share(delta.coding.codec, changed, refit.classes[c].dtype);
+}
 
 void code_parcels(const Refit& refit, const DeltaOptions& delta, std::vector<Parcel>& parcels) {
   REFIT_CHECK(delta.shares.size() == refit.classes.size());

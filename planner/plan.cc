@@ -8,15 +8,19 @@
 #include "base/error.h"
 #include "models/parcels.h"
 #include "planner/optimal/optimal.h"
+#include "planner/payloads.h"
 #include "planner/stage_work.h"
 #include "planner/strategies.h"
 #include "schedule/builder.h"
+#include "sim/predict.h"
 
 namespace refit {
 namespace {
 
-constexpr Strategy kOrder[] = {Strategy::reshard, Strategy::stripe, Strategy::direct,
-                               Strategy::owner_broadcast, Strategy::gather_broadcast};
+constexpr Strategy kOrder[] = {Strategy::reshard,          Strategy::stripe,
+                               Strategy::direct,           Strategy::owner_broadcast,
+                               Strategy::gather_broadcast, Strategy::object_store,
+                               Strategy::relay_tree};
 
 int group_of(Strategy strategy) { return static_cast<int>(strategy); }
 
@@ -48,11 +52,17 @@ void check(const Refit& refit, const Cluster& cluster, const PlanOptions& option
                             cluster.ranks()));
   }
   if (options.chunks < 1 || options.chunks > 4096 || options.streams < 1 || options.streams > 64 ||
-      options.buffers < 1 || options.bucket_bytes < 1 || options.injected_domains < 0) {
+      options.buffers < 1 || options.payload_bytes < 1 || options.in_flight < 1 ||
+      options.in_flight > 1024 || options.bucket_bytes < 1 || options.injected_domains < 0) {
     throw Error(ErrorCode::bad_input,
                 "plan: chunks (1 to 4096), streams (1 to 64), buffers (1 or more) and "
-                "bucket (1 B or more) must be positive");
+                "bucket (1 B or more) must be positive, payload 1 B or more and in_flight 1 to "
+                "1024");
   }
+}
+
+bool sends_payloads(Strategy strategy) {
+  return strategy == Strategy::object_store || strategy == Strategy::relay_tree;
 }
 
 int most_trainers_of_a_node(const Refit& refit, const Cluster& cluster) {
@@ -88,9 +98,24 @@ void run(Strategy strategy, const StrategyInput& input, ScheduleBuilder& builder
       return reshard(input, builder);
     case Strategy::stripe:
       return stripe(input, builder);
+    case Strategy::object_store:
+      return object_store(input, builder);
+    case Strategy::relay_tree:
+      return relay_tree(input, builder);
     case Strategy::optimal:
       break;  // plans whole refits, in plan()
   }
+}
+
+// By wires alone, of two ways that differ in nothing else.
+Schedule faster_relays(const Refit& refit, const Cluster& cluster, const Policy& policy,
+                       PlanOptions options) {
+  options.relay = Relay::tree;
+  Schedule tree = plan(refit, cluster, policy, options);
+  options.relay = Relay::ring;
+  Schedule ring = plan(refit, cluster, policy, options);
+  const bool take_tree = predict(tree, cluster).makespan_s <= predict(ring, cluster).makespan_s;
+  return take_tree ? std::move(tree) : std::move(ring);
 }
 
 }  // namespace
@@ -98,6 +123,8 @@ void run(Strategy strategy, const StrategyInput& input, ScheduleBuilder& builder
 Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
               const PlanOptions& options) {
   check(refit, cluster, options);
+  if (policy.rest == Strategy::relay_tree && options.relay == Relay::fastest)
+    return faster_relays(refit, cluster, policy, options);
   const DeltaOptions* const delta = policy.coded && options.delta ? &*options.delta : nullptr;
   if (policy.coded && delta == nullptr) {
     throw Error(ErrorCode::bad_input,
@@ -110,8 +137,11 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
       find_parcels(refit, [&](const TensorClass& c) { return group_of(policy.of(c)); });
   if (delta != nullptr) code_parcels(refit, *delta, parcels);
   set_chunks(options, parcels);
-  ScheduleBuilder builder(refit, policy.name, std::move(parcels),
-                          lanes(refit, cluster, policy.conduct, options));
+  const bool in_payloads = sends_payloads(policy.rest);
+  if (in_payloads) cut_in_payloads(refit, cluster, options, policy.conduct.everything, parcels);
+  ScheduleBuilder builder(
+      refit, policy.name, std::move(parcels),
+      in_payloads ? int{kPayloadLanes} : lanes(refit, cluster, policy.conduct, options));
   builder.set_caps(options.limits.caps(), options.limits.ctas.value_or(0));
 
   if (delta != nullptr) builder.set_coding(delta->coding);
@@ -140,8 +170,11 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
 
     run(strategy, input, builder);
     const bool lands = strategy == Strategy::reshard || strategy == Strategy::stripe ||
-                       strategy == Strategy::direct;
-    if (lands) land(0, refit, mine, builder, policy.conduct);
+                       strategy == Strategy::direct || sends_payloads(strategy);
+    if (!lands) continue;
+    Conduct conduct = policy.conduct;
+    if (policy.coded) conduct.lands = false;  // changes are applied, which is counted
+    land(0, refit, mine, builder, conduct);
   }
   return std::move(builder).finish();
 }

@@ -22,6 +22,8 @@ enum class Strategy {
   optimal,           // all owners, all NICs, relays: near the proven bound; of whole refits only
   owner_broadcast,   // whoever owns a shard broadcasts it, whole, to all generation ranks
   reshard,           // NCCL M2N: one copy per NVLink domain, chains between domains, NVLink fan-out
+  object_store,      // every payload is put into a store once, each domain reads what it needs
+  relay_tree,        // every payload leaves its owner once; receiving domains relay it
   stripe,            // each destination replica gets a stripe from an owner, and they exchange them
 };
 
@@ -49,6 +51,13 @@ enum class ReplicaBalance {
   uniform,     // over destination replicas
 };
 
+// How receivers of relay_tree pass payloads on.
+enum class Relay {
+  fastest,  // of the two, by prediction
+  tree,     // binary trees, for each payload from another root
+  ring,     // scattered over the receivers, then along rings
+};
+
 struct PlanOptions {
   int chunks = 8;   // equal parts of each parcel that are pipelined through relays and NVLink
   int streams = 2;  // pipeline stages that move at the same time
@@ -59,6 +68,11 @@ struct PlanOptions {
   std::int64_t bucket_bytes = 1717986918;  // of packed broadcast: 2 % of 80 GiB
   int buffers = 2;                         // buckets in flight
   PlanLimits limits = {};                  // kept by `optimal`
+  // Of object_store and relay_tree: content of a payload, and how many a rank sends, or reads from
+  // a store, at a time.
+  std::int64_t payload_bytes = std::int64_t{512} << 20;
+  int in_flight = 4;
+  Relay relay = Relay::fastest;
   std::optional<DeltaOptions> delta = {};  // how changes are coded, for strategies that send those
 };
 

@@ -20,6 +20,10 @@ std::string_view to_string(Strategy strategy) {
       return "optimal";
     case Strategy::owner_broadcast:
       return "owner_broadcast";
+    case Strategy::object_store:
+      return "object_store";
+    case Strategy::relay_tree:
+      return "relay_tree";
     case Strategy::reshard:
       return "reshard";
     case Strategy::stripe:
@@ -36,7 +40,8 @@ Strategy Policy::of(const TensorClass& tensor_class) const {
 
 Policy named_policy(std::string_view name) {
   for (const Strategy strategy : {Strategy::gather_broadcast, Strategy::direct, Strategy::reshard,
-                                  Strategy::optimal, Strategy::owner_broadcast, Strategy::stripe}) {
+                                  Strategy::optimal, Strategy::owner_broadcast, Strategy::stripe,
+                                  Strategy::object_store, Strategy::relay_tree}) {
     if (name == to_string(strategy)) return {std::string(name), strategy, {}, {}};
   }
   if (name == "hybrid") {
@@ -46,7 +51,9 @@ Policy named_policy(std::string_view name) {
             {}};
   }
   for (const auto& [coded, strategy] : {std::pair("delta_broadcast", Strategy::gather_broadcast),
-                                        std::pair("delta_reshard", Strategy::optimal)}) {
+                                        std::pair("delta_reshard", Strategy::optimal),
+                                        std::pair("delta_object_store", Strategy::object_store),
+                                        std::pair("delta_relay_tree", Strategy::relay_tree)}) {
     if (name == coded) return {coded, strategy, {}, {}, true};
   }
   if (const System* system = find_system(name)) return system->policy;
@@ -55,7 +62,8 @@ Policy named_policy(std::string_view name) {
   throw Error(
       ErrorCode::bad_input,
       fmt::format("'{}' is neither a strategy (gather_broadcast, direct, reshard, hybrid, optimal, "
-                  "owner_broadcast, stripe, delta_broadcast, delta_reshard) nor a system ({})",
+                  "owner_broadcast, stripe, object_store, relay_tree, delta_broadcast, "
+                  "delta_reshard, delta_object_store, delta_relay_tree) nor a system ({})",
                   name, fmt::join(known, ", ")));
 }
 

@@ -61,6 +61,8 @@ void direct(const StrategyInput& input, ScheduleBuilder& builder);
 void gather_broadcast(const StrategyInput& input, ScheduleBuilder& builder);
 void owner_broadcast(const StrategyInput& input, ScheduleBuilder& builder);
 void stripe(const StrategyInput& input, ScheduleBuilder& builder);
+void object_store(const StrategyInput& input, ScheduleBuilder& builder);
+void relay_tree(const StrategyInput& input, ScheduleBuilder& builder);
 
 // Who lacks what they demand, ascending.
 std::vector<Rank> takers_of(const Parcel& parcel);

@@ -80,6 +80,20 @@ Conduct from_host(bool loads) {
   return conduct;
 }
 
+// Whole tensors to everybody, from one region to another.
+Conduct between_clusters(bool exports_and_loads) {
+  Conduct conduct;
+  conduct.everything = true;
+  conduct.exports = conduct.yields = conduct.loads = exports_and_loads;
+  conduct.lands = false;
+  return conduct;
+}
+
+Policy coded(Policy policy) {
+  policy.coded = true;
+  return policy;
+}
+
 Policy policy(std::string_view name, Strategy rest, Conduct conduct) {
   return {std::string(name), rest, {}, conduct};
 }
@@ -136,6 +150,21 @@ std::vector<System> table() {
       true, policy("verl_relays", gather_broadcast, verl(Senders::node)));
   add("engines fetch the shards that they need and nothing else", "the transfer and its hand-over",
       false, policy("sharded_pull", direct, fetched(false)));
+  add("NeMo-DCR's reference: the whole checkpoint through an object store, read by every node",
+      "the transfer only", false, policy("nemo_dcr_full", object_store, between_clusters(false)));
+  add("NeMo-DCR: changes through an object store, read and decoded by every node",
+      "the whole refit: compare, encode, transfer, apply, commit", false,
+      coded(policy("nemo_dcr_object_store", object_store, between_clusters(false))));
+  add("NeMo-DCR: changes cross once, and a relay tree brings them to every node",
+      "the whole refit: compare, encode, transfer, apply, commit", false,
+      coded(policy("nemo_dcr_relay_tree", relay_tree, between_clusters(false))));
+  add("NeMo RL's sparse refit: tensors exported and compared, changes through S3 to every node, "
+      "loaded tensor by tensor",
+      "the whole refit, generation paused", false,
+      coded(policy("nemo_rl_sparse_s3", object_store, between_clusters(true))));
+  add("NeMo RL's sparse refit by ZeroMQ: the same, along relay trees",
+      "the whole refit, generation paused", false,
+      coded(policy("nemo_rl_sparse_zmq", relay_tree, between_clusters(true))));
   for (System& system : list) system.name = system.policy.name;
   return list;
 }

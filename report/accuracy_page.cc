@@ -168,6 +168,17 @@ std::string misses(const Accuracy& a) {
   return text;
 }
 
+std::string reproduced(const Validation& v) {
+  if (v.reproduced.empty()) return "";
+  return "## Between clusters\n\nChanges, and whole checkpoints, sent from one region to another. "
+         "What a receiving node takes in and what is left over are [inferred from these rows "
+         "themselves](systems.md#between-clusters), three constants for each of two testbeds: this "
+         "says how well the plans with so few constants tell "
+         "the times, not how well others would be foretold. They are in no figure above or "
+         "below.\n\n" +
+         reproduced_table(v).markdown() + "\n";
+}
+
 }  // namespace
 
 std::string accuracy_page(const Accuracy& a) {
@@ -182,10 +193,10 @@ std::string accuracy_page(const Accuracy& a) {
          "`left out`: the error with constants that were fitted without the row's setting. "
          "Systems are [presets](systems.md), what time goes into are constants of the "
          "[network model](network_model.md).\n\n" +
-         rows_table(v).markdown() + "\n## Skipped rows\n\n" + skipped_table(v).markdown() + "\n" +
-         folds(v) + "## By grade, system and machine\n\n" + summary_table(v).markdown() + "\n" +
-         misses(a) + method_order_section(v) + scale_section(a.scale) + streams_section(a.streams) +
-         gb200_section(v) + constants(a);
+         rows_table(v).markdown() + "\n" + reproduced(v) + "## Skipped rows\n\n" +
+         skipped_table(v).markdown() + "\n" + folds(v) + "## By grade, system and machine\n\n" +
+         summary_table(v).markdown() + "\n" + misses(a) + method_order_section(v) +
+         scale_section(a.scale) + streams_section(a.streams) + gb200_section(v) + constants(a);
 }
 
 }  // namespace refit

@@ -28,6 +28,17 @@ std::string validation_json(const Validation& v) {
     if (row.system_out_s) one["system_held_out_error"] = *row.system_out_s / row.published_s - 1;
     rows.push_back(std::move(one));
   }
+  Json reproduced = Json::array();
+  for (const ValidationRow& row : v.reproduced) {
+    reproduced.push_back({{"id", row.id},
+                          {"system", row.system},
+                          {"model", row.model},
+                          {"published_s", row.published_s},
+                          {"predicted_s", row.predicted_s},
+                          {"bound_s", row.bound_s},
+                          {"error", row.error()},
+                          {"assumptions", row.assumptions}});
+  }
   Json skipped = Json::array();
   for (const SkippedRow& row : v.skipped)
     skipped.push_back({{"id", row.id}, {"field", row.field}, {"reason", row.reason}});
@@ -48,6 +59,7 @@ std::string validation_json(const Validation& v) {
                  {"frozen", v.frozen},
                  {"summary", summary},
                  {"rows", std::move(rows)},
+                 {"reproduced", std::move(reproduced)},
                  {"skipped", std::move(skipped)}};
   return all.dump(1) + "\n";
 }

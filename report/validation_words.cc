@@ -104,6 +104,22 @@ Table rows_table(const Validation& v) {
   return table;
 }
 
+Table reproduced_table(const Validation& v) {
+  Table table({{"row", Align::left},
+               {"system", Align::left},
+               {"model", Align::left},
+               {"published"},
+               {"reproduced"},
+               {"bound"},
+               {"error"}});
+  for (const ValidationRow& row : v.reproduced) {
+    table.add_row({row.id, row.system, row.model, format_seconds(row.published_s),
+                   format_seconds(row.predicted_s), format_seconds(row.bound_s),
+                   signed_percent(row.error())});
+  }
+  return table;
+}
+
 Table skipped_table(const Validation& v) {
   Table table({{"skipped", Align::left}, {"lacks", Align::left}, {"why", Align::left}});
   for (const SkippedRow& row : v.skipped) table.add_row({row.id, row.field, row.reason});
@@ -149,6 +165,10 @@ std::string validation_table(const Validation& v) {
       fmt::format("rows         {}\nmodel        {}{}\n\n", v.source, v.network_model,
                   v.frozen ? ", constants as shipped; nothing is fitted" : "");
   text += rows_table(v).text() + "\n";
+  if (!v.reproduced.empty()) {
+    text += "with constants that are inferred from these rows themselves, in no statistics:\n" +
+            reproduced_table(v).text() + "\n";
+  }
   if (!v.skipped.empty()) text += skipped_table(v).text() + "\n";
   return text + summary_table(v).text();
 }

@@ -45,6 +45,7 @@ std::string signed_percent(double share);
 std::string percent(double share);
 
 Table rows_table(const Validation& validation);
+Table reproduced_table(const Validation& validation);
 Table skipped_table(const Validation& validation);
 Table summary_table(const Validation& validation);  // by grade, system and machine
 

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "delta/size_model.h"
 #include "delta/update_model.h"
 #include "scenarios/detail/read.h"
 
@@ -87,13 +86,6 @@ Codec read_codec(const YamlNode& node) {
 
 // Or made by a conversion.
 bool is_converted(const TensorClass& c) { return !c.conversions.empty() || c.scales; }
-
-// The bytes of a change are those of a BF16 weight's, whatever the dtype: most of it is its place.
-double share_of(Codec codec, double changed, Dtype dtype) {
-  if (changed <= 0) return 0;
-  const double bytes = bytes_per_change(delta_codec_named(to_string(codec)).value(), changed);
-  return std::min(1.0, changed * bytes / bytes_per_element(dtype));
-}
 
 class Rates {
  public:
@@ -192,7 +184,7 @@ DeltaOptions read_delta(const YamlNode& node, const Refit& refit,
     double changed = rates.of(c);
     if (is_converted(c)) changed = residual.changed.value_or(changed);
     const Codec codec = is_converted(c) ? residual.codec : delta.coding.codec;
-    delta.shares.push_back(share_of(codec, changed, c.dtype));
+    delta.shares.push_back(coded_share(codec, changed, c.dtype));
     changed_elements += changed * static_cast<double>(c.elements());
     elements += static_cast<double>(c.elements());
   }

@@ -34,7 +34,7 @@ Policy read_policy(const YamlNode& node) {
 
 PlanPart read_plan(const YamlNode& node) {
   node.allow_only({"chunks", "streams", "balance", "injected_domains", "bucket", "buffers",
-                   "policy", "limits"});
+                   "policy", "limits", "payload", "in_flight", "relay"});
   PlanPart part;
   PlanOptions& plan = part.options;
   if (const auto v = node.find("chunks")) plan.chunks = static_cast<int>(v->integer(1, 4096));
@@ -51,6 +51,15 @@ PlanPart read_plan(const YamlNode& node) {
     if (plan.bucket_bytes < 1) v->fail("a bucket holds at least 1 B");
   }
   if (const auto v = node.find("buffers")) plan.buffers = static_cast<int>(v->integer(1, 64));
+  if (const auto v = node.find("payload")) {
+    plan.payload_bytes = v->bytes();
+    if (plan.payload_bytes < 1) v->fail("a payload holds at least 1 B");
+  }
+  if (const auto v = node.find("in_flight")) plan.in_flight = static_cast<int>(v->integer(1, 1024));
+  if (const auto v = node.find("relay")) {
+    plan.relay = v->one_of<Relay>(
+        {{"fastest", Relay::fastest}, {"tree", Relay::tree}, {"ring", Relay::ring}});
+  }
   if (const auto v = node.find("limits")) plan.limits = read_limits(*v);
   if (const auto v = node.find("policy")) part.policy = read_policy(*v);
   return part;

@@ -110,8 +110,7 @@ Certificate certify(const Schedule& schedule, const Cluster& cluster, const Refi
   // In gathers, broadcasts and stores ranks pass on what they neither own nor want; there only the
   // cuts hold.
   const auto passes_on = [&](const Op& op) {
-    return is_collective(op) ||
-           (op.kind == OpKind::transfer && cluster.store(op.src) != nullptr);
+    return is_collective(op) || (op.kind == OpKind::transfer && cluster.store(op.src) != nullptr);
   };
   if (std::any_of(schedule.ops.begin(), schedule.ops.end(), passes_on)) {
     certificate.bound_s = bound.flow.cuts.seconds;

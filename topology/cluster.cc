@@ -402,7 +402,7 @@ Cluster Cluster::beside(const LinkUse& use) const {
 
 Cluster Cluster::slowed(std::span<const Rank> ranks, double times) const {
   Cluster result = *this;
-  if (result.slowness_.empty()) result.slowness_.assign(static_cast<std::size_t>(ranks()), 1);
+  if (result.slowness_.empty()) result.slowness_.assign(node_of_.size(), 1);
   for (const Rank rank : ranks) result.slowness_[rank.index()] *= times;
   return result;
 }

@@ -34,10 +34,26 @@ constexpr std::string_view kGroupOnlyKeys[] = {"catalog",      "name",     "node
                                                "domain_sizes", "gpu_nics", "distances"};
 
 Parts::Parts(const YamlNode& cluster) {
-  cluster.allow_only({"catalog", "name", "nodes", "gpus_per_node", "nvlink_domain_gpus",
-                      "domain_sizes", "nvlink_bandwidth", "nvlink_latency", "nics_per_node",
-                      "gpu_nics", "distances", "nic_bandwidth", "nic_latency", "pcie_bandwidth",
-                      "gpu_memory", "fabric", "groups", "sites", "wan", "stores"});
+  cluster.allow_only({"catalog",
+                      "name",
+                      "nodes",
+                      "gpus_per_node",
+                      "nvlink_domain_gpus",
+                      "domain_sizes",
+                      "nvlink_bandwidth",
+                      "nvlink_latency",
+                      "nics_per_node",
+                      "gpu_nics",
+                      "distances",
+                      "nic_bandwidth",
+                      "nic_latency",
+                      "pcie_bandwidth",
+                      "gpu_memory",
+                      "fabric",
+                      "groups",
+                      "sites",
+                      "wan",
+                      "stores"});
   if (const auto node = cluster.find("stores")) stores = node->items();
   const auto list = cluster.find("groups");
   if (!list) {
@@ -174,16 +190,15 @@ WanSpec read_wan(const YamlNode& node, const std::vector<std::string>& sites) {
 }
 
 StoreSpec read_store(const YamlNode& node, const std::vector<std::string>& sites) {
-  node.allow_only({"name", "site", "bandwidth", "per_connection", "connections", "request_latency",
-                   "part"});
+  node.allow_only(
+      {"name", "site", "bandwidth", "per_connection", "connections", "request_latency", "part"});
   StoreSpec store;
   store.name = read_name(node.at("name"));
   const auto site = node.find("site");
   if (site || sites.size() > 1) store.site = read_site_name(node.at("site"), sites);
   store.bytes_per_s = node.at("bandwidth").bandwidth();
   store.connection_bytes_per_s = node.at("per_connection").bandwidth();
-  store.connections =
-      static_cast<int>(node.at("connections").integer(1, detail::kMostConnections));
+  store.connections = static_cast<int>(node.at("connections").integer(1, detail::kMostConnections));
   store.request_latency_s = node.at("request_latency").seconds();
   store.part_bytes = node.at("part").bytes();
   return store;

@@ -55,8 +55,11 @@ Accuracy accuracy(const Say& say) {
   result.constants = constant_lines(model, folds);
   if (model.uncertainty) result.condition = condition_of(model.uncertainty->covariance);
   for (const System& system : systems()) {
-    const auto row = std::ranges::find(result.validation.rows, system.name, &ValidationRow::system);
-    if (row == result.validation.rows.end()) result.uncalibrated.emplace_back(system.name);
+    const auto has_row = [&](const std::vector<ValidationRow>& list) {
+      return std::ranges::find(list, system.name, &ValidationRow::system) != list.end();
+    };
+    if (!has_row(result.validation.rows) && !has_row(result.validation.reproduced))
+      result.uncalibrated.emplace_back(system.name);
   }
   if (say) say("predicting refits that are near published ones");
   result.scale = scale_series(rows, model);

@@ -45,6 +45,9 @@ struct Validation {
   bool frozen = false;  // the rows were in no fit
   std::vector<ValidationRow> rows;
   std::vector<SkippedRow> skipped;
+  // Rows with a network model of their own, whose constants are inferred from these very rows: how
+  // well the plans and so few constants tell their times, in no statistics.
+  std::vector<ValidationRow> reproduced = {};
 };
 
 // A constant of the network model, as text in its unit.

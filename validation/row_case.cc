@@ -11,6 +11,7 @@
 #include "models/import/hf_config.h"
 #include "scenarios/scenario.h"
 #include "validation/detail/cell.h"
+#include "validation/detail/delta_row.h"
 #include "validation/detail/machines.h"
 #include "validation/detail/row_model.h"
 #include "validation/detail/row_precision.h"
@@ -60,7 +61,7 @@ struct Draft {
 };
 
 RowCase write_case(const Draft& draft, const RowPrecision& precision, bool mtp) {
-  RowCase out{draft.system, {}, draft.assumptions};
+  RowCase out{draft.system, {}, draft.assumptions, false};
   append(out.assumptions, precision.assumptions);
   if (mtp) out.assumptions.emplace_back("The multi-token-prediction module is sent, too.");
   std::string text = fmt::format(
@@ -124,6 +125,7 @@ std::variant<RowCase, RowSkip> row_case(const PublishedRow& row) {
     const auto& [column, right] = *row.unreadable.begin();
     return RowSkip{column, right};
   }
+  if (detail::is_between_clusters(row)) return detail::delta_row_case(row);
   auto system = detail::row_system(row);
   if (auto* skip = std::get_if<RowSkip>(&system)) return *skip;
   auto precisions = detail::row_precisions(row);

@@ -13,6 +13,8 @@ struct RowCase {
   std::string system;         // the name of a system preset, such as "nemo_rl_packed"
   std::string scenario_yaml;  // what parse_scenario() takes; carries the assumptions, too
   std::vector<std::string> assumptions;
+  // Predicted with its scenario's network model whatever is asked, so that no fit may use it.
+  bool own_network = false;
 };
 
 // Why a row is no such question: the CSV column that is missing or can't be understood.

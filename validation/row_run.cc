@@ -81,7 +81,8 @@ RowRuns plan_rows(const std::vector<PublishedRow>& rows, const Say& say) {
   return result;
 }
 
-RowPrediction predict_row(const RowRun& run, const NetworkModel& model) {
+RowPrediction predict_row(const RowRun& run, const NetworkModel& asked) {
+  const NetworkModel& model = run.question.own_network ? run.scenario.network_model : asked;
   const PredictOptions options{model, {}, {}};
   const Prediction prediction = predict(run.plan, run.scenario.cluster, options);
   Attribution where = attribute(run.plan, run.scenario.cluster, model, prediction);

@@ -50,7 +50,7 @@ struct RowPrediction {
   double latency_s = 0;
 };
 
-RowPrediction predict_row(const RowRun& run, const NetworkModel& model);
+RowPrediction predict_row(const RowRun& run, const NetworkModel& asked);
 
 // One line that reads back to the last bit.
 std::string to_text(const RowPrediction& prediction);

@@ -27,6 +27,7 @@ const Fold* fold_of(const std::vector<Fold>& folds, const FitRow& row, Fold::Kin
 // What a worker finds out about a row.
 struct Findings {
   std::string system;
+  bool own_network = false;  // so that no constant of the fit matters
   double model_gb = 0, bound_s = 0;
   RowPrediction fitted;
   // Without the row's scenario, system and machine, in the order of kKinds; as fitted where that is
@@ -37,13 +38,14 @@ struct Findings {
 
 Findings find_out(const RowRun& run, const NetworkModel& model, const std::vector<Fold>& folds) {
   Findings found{run.question.system,
+                 run.question.own_network,
                  static_cast<double>(run.scenario.refit.unique_bytes()) / 1e9,
                  run.bound_s,
                  predict_row(run, model),
                  {},
                  run.question.assumptions};
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    const Fold* fold = fold_of(folds, run.keys, kKinds[i]);
+    const Fold* fold = found.own_network ? nullptr : fold_of(folds, run.keys, kKinds[i]);
     found.left_out[i] =
         fold == nullptr
             ? found.fitted
@@ -57,8 +59,8 @@ std::string to_text(const std::variant<Findings, RowSkip>& outcome) {
   if (const auto* skip = std::get_if<RowSkip>(&outcome))
     return fmt::format("skip\n{}\n{}", skip->field, skip->reason);
   const auto& found = std::get<Findings>(outcome);
-  std::string text = fmt::format("row\n{}\n{}\n{}\n{}\n", found.system, found.model_gb,
-                                 found.bound_s, to_text(found.fitted));
+  std::string text = fmt::format("row\n{}\n{:d}\n{}\n{}\n{}\n", found.system, found.own_network,
+                                 found.model_gb, found.bound_s, to_text(found.fitted));
   for (const RowPrediction& prediction : found.left_out) text += to_text(prediction) + "\n";
   for (const std::string& assumption : found.assumptions) text += assumption + "\n";
   return text;
@@ -78,6 +80,7 @@ std::variant<Findings, RowSkip> from_text(const std::string& text) {
   }
   Findings found;
   found.system = line();
+  found.own_network = line() == "1";
   found.model_gb = std::stod(line());
   found.bound_s = std::stod(line());
   found.fitted = row_prediction(line());
@@ -125,16 +128,21 @@ ValidationRow row_of(const PublishedRow& published, const Findings& found,
   row.published_s = *published.time_s;
   row.predicted_s = found.fitted.seconds;
   row.bound_s = found.bound_s;
-  const Band here = band(found.fitted, model);
+  NetworkModel own = model;
+  if (found.own_network) own.uncertainty = std::nullopt;
+  const Band here = band(found.fitted, own);
   row.low_s = std::max(here.low_s, std::min(row.bound_s, row.predicted_s));
   row.high_s = here.high_s;
   const auto& [scenario, system, hardware] = found.left_out;
   row.left_out_s = scenario.seconds;
-  const Band there = band(scenario, model);
+  const Band there = band(scenario, own);
   row.left_out_low_s = there.low_s;
   row.left_out_high_s = there.high_s;
-  if (fold_of(folds, keys, Fold::Kind::system) != nullptr) row.system_out_s = system.seconds;
-  if (fold_of(folds, keys, Fold::Kind::hardware) != nullptr) row.hardware_out_s = hardware.seconds;
+  const auto in_fold = [&](Fold::Kind kind) {
+    return !found.own_network && fold_of(folds, keys, kind) != nullptr;
+  };
+  if (in_fold(Fold::Kind::system)) row.system_out_s = system.seconds;
+  if (in_fold(Fold::Kind::hardware)) row.hardware_out_s = hardware.seconds;
   double most = 0;
   for (std::size_t p = 0; p < network_parameters().size(); ++p) {
     const double seconds = found.fitted.parameter_s[p];
@@ -161,7 +169,9 @@ Validation validate(const std::vector<PublishedRow>& rows, const NetworkModel& m
     if (const auto* skip = std::get_if<RowSkip>(&outcome)) {
       result.skipped.push_back({rows[i].id, skip->field, skip->reason});
     } else {
-      result.rows.push_back(row_of(rows[i], std::get<Findings>(outcome), model, folds));
+      const auto& found = std::get<Findings>(outcome);
+      (found.own_network ? result.reproduced : result.rows)
+          .push_back(row_of(rows[i], found, model, folds));
     }
   }
   return result;

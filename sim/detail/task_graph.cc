@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -96,21 +95,25 @@ class PathTable {
   }
 
   // A client's connections to a store are a link of their own, for each direction. An object of few
-  // parts takes few of them, so it weighs more on the link.
+  // parts has few of them, and with these another one.
   PathId of_store(const Op& op, const StoreSpec& store) {
     const int connections = store_requests(store, op.bytes).connections;
-    const auto [found, first] = of_store_.try_emplace({op.src, op.dst, connections}, next());
-    if (!first) return found->second;
+    const bool all = connections == store.connections;
+    PathId& known = of_store_[{op.src, op.dst}];
+    if (all && known != 0) return known;
+    const PathId path = next();
+    if (all) known = path;
     const Route way = route(cluster_, op.src, op.dst);
     double one = store.connection_bytes_per_s;
     if (way.flow_bytes_per_s > 0) one = std::min(one, way.flow_bytes_per_s);
-    const auto [own, fresh] = store_links_.try_emplace({op.src, op.dst}, LinkId{0});
-    if (fresh) own->second = own_link(one * store.connections);
+    const auto [client, fresh] = store_links_.try_emplace({op.src, op.dst}, LinkId{0});
+    if (fresh) client->second = own_link(one * store.connections);
     links_.clear();
     for (const LinkId link : way.links) links_.push_back({link, 1});
-    links_.push_back({own->second, static_cast<double>(store.connections) / connections});
+    links_.push_back({client->second, 1});
+    if (!all) links_.push_back({own_link(one * connections), 1});
     add(links_, way.latency_s);
-    return found->second;
+    return path;
   }
 
   LinkId own_link(double bytes_per_s) {
@@ -135,7 +138,7 @@ class PathTable {
   KeyNumbers blocks_;
   std::vector<std::array<PathId, kBlock>> of_block_;
   std::map<std::pair<const CollectivePath*, int>, PathId> of_collective_;  // and lane of a stream
-  std::map<std::tuple<Rank, Rank, int>, PathId> of_store_;  // and connections
+  std::map<std::pair<Rank, Rank>, PathId> of_store_;  // with all connections; 0: none yet
   std::map<std::pair<Rank, Rank>, LinkId> store_links_;
   std::vector<PathLink> links_;  // scratch
 };
@@ -208,9 +211,8 @@ void set_work(const Schedule& schedule, const Cluster& cluster, const NetworkMod
       schedule.coding ? coding_rates(*schedule.coding, model) : CodingRates{};
   for (const Op& op : schedule.ops) {
     const PathId path = moves_bytes(op) ? paths.of(op) : 0;
-    double delay_s = (model.latencies ? paths.latency_s(path) : 0) +
-                     message_seconds(op, path, graph, cluster, model) +
-                     request_seconds(op, cluster);
+    double delay_s = (model.latencies ? paths.latency_s(path) + request_seconds(op, cluster) : 0) +
+                     message_seconds(op, path, graph, cluster, model);
     if (op.kind == OpKind::compute) {
       const std::vector<Rank>& ranks = schedule.groups[op.group.index()].ranks;
       delay_s = compute_seconds(op, ranks.size(), model, coding) * slowest(ranks, cluster);
@@ -227,10 +229,10 @@ TaskGraph make_task_graph(const Schedule& schedule, const Cluster& cluster,
                           const NetworkModel& model) {
   REFIT_CHECK(schedule.ops.size() < std::numeric_limits<TaskId>::max() / 2);
   if (schedule.ranks > cluster.ranks()) {
-    throw Error(ErrorCode::bad_input,
-                fmt::format("schedule: {} ranks do not fit on the cluster's {} GPUs{}",
-                            schedule.ranks, cluster.ranks(),
-                            cluster.spec().stores.empty() ? "" : " and stores"));
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("schedule: {} ranks do not fit on the cluster's {} GPUs{}", schedule.ranks,
+                    cluster.ranks(), cluster.spec().stores.empty() ? "" : " and stores"));
   }
   TaskGraph graph;
   graph.ops = schedule.ops.size();

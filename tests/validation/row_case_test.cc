@@ -15,42 +15,41 @@ using namespace refit;
 
 namespace {
 
-// Every row that the program carries: the preset it becomes, or the column that is missing. Deltas
-// have no system; seven tables of NeMo RL and the 2.4 T article give no layout; Perplexity's engine
-// is its own.
+// Every row that the program carries: the preset it becomes, or the column that is missing. Seven
+// tables of NeMo RL and the 2.4 T article give no layout; Perplexity's engine is its own.
 const std::map<std::string, std::string> kExpected = {
-    {"NV-01", "nemo_rl_packed"},    {"NV-02", "nemo_rl_reshard"},
-    {"NV-03", "nemo_rl_packed"},    {"NV-04", "nemo_rl_reshard"},
-    {"NV-05", "nemo_rl_packed"},    {"NV-06", "nemo_rl_reshard"},
-    {"NV-07", "nemo_rl_packed"},    {"NV-08", "nemo_rl_reshard"},
-    {"NV-09", "skip train_layout"}, {"M2N-01", "m2n_hierarchical"},
-    {"M2N-02", "m2n_direct"},       {"M2N-03", "m2n_hierarchical"},
-    {"M2N-04", "m2n_direct"},       {"NR-01", "nemo_rl_reshard"},
-    {"NR-02", "nemo_rl_reshard"},   {"NR-03", "nemo_rl_reshard"},
-    {"NR-04", "nemo_rl_reshard"},   {"NR-05", "nemo_rl_reshard"},
-    {"NR-06", "nemo_rl_reshard"},   {"NR-07", "nemo_rl_reshard"},
-    {"NR-20", "nemo_rl_reshard"},   {"NR-22", "nemo_rl_reshard"},
-    {"NR-23", "nemo_rl_reshard"},   {"NR-35", "nemo_rl_golden"},
-    {"NR-38", "nemo_rl_golden"},    {"NR-39", "nemo_rl_golden"},
-    {"NR-11", "nemo_rl_reshard"},   {"NR-12", "nemo_rl_reshard"},
-    {"NR-40", "skip train_layout"}, {"NR-41", "skip train_layout"},
-    {"NR-42", "skip train_layout"}, {"NR-43", "skip train_layout"},
-    {"NR-50", "skip train_layout"}, {"NR-51", "skip train_layout"},
-    {"NR-52", "skip train_layout"}, {"NR-53", "skip train_layout"},
-    {"NX-01", "nemo_rl_nixl"},      {"NX-02", "nemo_rl_packed"},
-    {"NX-03", "nemo_rl_nixl"},      {"NX-04", "nemo_rl_packed"},
-    {"NX-05", "nemo_rl_nixl_full"}, {"SC-0032", "nemo_rl_packed"},
-    {"SC-0064", "nemo_rl_packed"},  {"SC-0128", "nemo_rl_packed"},
-    {"SC-0256", "nemo_rl_packed"},  {"SD-01", "skip method"},
-    {"SD-02", "skip method"},       {"SD-03", "skip method"},
-    {"SD-04", "skip method"},       {"DC-01", "skip method"},
-    {"DC-02", "skip method"},       {"DC-03", "skip method"},
-    {"DC-04", "skip method"},       {"DC-05", "skip method"},
-    {"DC-06", "skip method"},       {"MX-04", "one_root_broadcast"},
-    {"PX-01", "skip infer_layout"}, {"MI-4-bcast", "miles_broadcast"},
-    {"MI-4-p2p", "miles_p2p"},      {"MI-6-bcast", "miles_broadcast"},
-    {"MI-6-p2p", "miles_p2p"},      {"VE-10", "verl_broadcast"},
-    {"VE-11", "verl_relays"},       {"VE-12", "verl_broadcast"},
+    {"NV-01", "nemo_rl_packed"},        {"NV-02", "nemo_rl_reshard"},
+    {"NV-03", "nemo_rl_packed"},        {"NV-04", "nemo_rl_reshard"},
+    {"NV-05", "nemo_rl_packed"},        {"NV-06", "nemo_rl_reshard"},
+    {"NV-07", "nemo_rl_packed"},        {"NV-08", "nemo_rl_reshard"},
+    {"NV-09", "skip train_layout"},     {"M2N-01", "m2n_hierarchical"},
+    {"M2N-02", "m2n_direct"},           {"M2N-03", "m2n_hierarchical"},
+    {"M2N-04", "m2n_direct"},           {"NR-01", "nemo_rl_reshard"},
+    {"NR-02", "nemo_rl_reshard"},       {"NR-03", "nemo_rl_reshard"},
+    {"NR-04", "nemo_rl_reshard"},       {"NR-05", "nemo_rl_reshard"},
+    {"NR-06", "nemo_rl_reshard"},       {"NR-07", "nemo_rl_reshard"},
+    {"NR-20", "nemo_rl_reshard"},       {"NR-22", "nemo_rl_reshard"},
+    {"NR-23", "nemo_rl_reshard"},       {"NR-35", "nemo_rl_golden"},
+    {"NR-38", "nemo_rl_golden"},        {"NR-39", "nemo_rl_golden"},
+    {"NR-11", "nemo_rl_reshard"},       {"NR-12", "nemo_rl_reshard"},
+    {"NR-40", "skip train_layout"},     {"NR-41", "skip train_layout"},
+    {"NR-42", "skip train_layout"},     {"NR-43", "skip train_layout"},
+    {"NR-50", "skip train_layout"},     {"NR-51", "skip train_layout"},
+    {"NR-52", "skip train_layout"},     {"NR-53", "skip train_layout"},
+    {"NX-01", "nemo_rl_nixl"},          {"NX-02", "nemo_rl_packed"},
+    {"NX-03", "nemo_rl_nixl"},          {"NX-04", "nemo_rl_packed"},
+    {"NX-05", "nemo_rl_nixl_full"},     {"SC-0032", "nemo_rl_packed"},
+    {"SC-0064", "nemo_rl_packed"},      {"SC-0128", "nemo_rl_packed"},
+    {"SC-0256", "nemo_rl_packed"},      {"SD-01", "nemo_rl_sparse_s3"},
+    {"SD-02", "nemo_rl_sparse_s3"},     {"SD-03", "nemo_rl_sparse_zmq"},
+    {"SD-04", "nemo_rl_sparse_zmq"},    {"DC-01", "nemo_dcr_full"},
+    {"DC-02", "nemo_dcr_full"},         {"DC-03", "nemo_dcr_object_store"},
+    {"DC-04", "nemo_dcr_object_store"}, {"DC-05", "nemo_dcr_relay_tree"},
+    {"DC-06", "nemo_dcr_relay_tree"},   {"MX-04", "one_root_broadcast"},
+    {"PX-01", "skip infer_layout"},     {"MI-4-bcast", "miles_broadcast"},
+    {"MI-4-p2p", "miles_p2p"},          {"MI-6-bcast", "miles_broadcast"},
+    {"MI-6-p2p", "miles_p2p"},          {"VE-10", "verl_broadcast"},
+    {"VE-11", "verl_relays"},           {"VE-12", "verl_broadcast"},
     {"VE-13", "verl_relays"},
 };
 
@@ -102,6 +101,13 @@ TEST_CASE("row case: scenarios have the row's GPUs and bytes and carry the assum
     CAPTURE(row.id, c.scenario_yaml);
     const Scenario scenario = parse_scenario(c.scenario_yaml, row.id);
     REQUIRE(scenario.assumptions == c.assumptions);
+    if (c.own_network) {  // between clusters: machines are the testbed's, bytes the row's
+      CHECK(static_cast<double>(scenario.refit.unique_bytes()) / 1e9 ==
+            Approx(*row.bytes_gb).epsilon(0.03));
+      CHECK(scenario.network_model.name == "dcr-aws");
+      CHECK(scenario.plan.delta.has_value() == (c.system != "nemo_dcr_full"));
+      continue;
+    }
     REQUIRE(scenario.training->gpus == row.train_gpus);
     REQUIRE(scenario.generation->gpus == row.infer_gpus);
     REQUIRE(scenario.cluster.gpus() >= *row.train_gpus + *row.infer_gpus);

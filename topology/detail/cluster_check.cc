@@ -303,8 +303,8 @@ Fault find_wan_fault(const ClusterSpec& spec) {
 
 Fault find_store_fault(const ClusterSpec& spec) {
   if (spec.stores.size() > kMostStores) {
-    return Place{}.fault("stores", fmt::format("there may be up to {}, got {}", kMostStores,
-                                               spec.stores.size()));
+    return Place{}.fault(
+        "stores", fmt::format("there may be up to {}, got {}", kMostStores, spec.stores.size()));
   }
   std::set<std::string> seen;
   for (std::size_t s = 0; s < spec.stores.size(); ++s) {
@@ -314,8 +314,8 @@ Fault find_store_fault(const ClusterSpec& spec) {
     if (!seen.insert(store.name).second)
       return place.fault("name", fmt::format("two stores are called '{}'", store.name));
     if (store.site < 0 || static_cast<std::size_t>(store.site) >= spec.sites.size()) {
-      return place.fault("site", fmt::format("there is no site {}; there are {}", store.site,
-                                             spec.sites.size()));
+      return place.fault(
+          "site", fmt::format("there is no site {}; there are {}", store.site, spec.sites.size()));
     }
     if (Fault f = place.rate("bandwidth", store.bytes_per_s)) return f;
     if (Fault f = place.rate("per_connection", store.connection_bytes_per_s)) return f;
