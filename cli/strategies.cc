@@ -18,6 +18,9 @@ namespace {
 constexpr const char* kBuiltIn[] = {"gather_broadcast", "direct", "reshard", "hybrid", "optimal"};
 // Besides, where the scenario says how much changes.
 constexpr const char* kOfChanges[] = {"delta_broadcast", "delta_reshard"};
+// And where the cluster has object stores: what they, and relays instead of them, take.
+constexpr const char* kByStores[] = {"object_store", "relay_tree"};
+constexpr const char* kOfChangesByStores[] = {"delta_object_store", "delta_relay_tree"};
 // What `auto` takes of plans that are as good: the earlier.
 constexpr const char* kBySimplicity[] = {"reshard", "direct", "hybrid", "gather_broadcast",
                                          "optimal"};
@@ -89,9 +92,13 @@ std::vector<Policy> chosen_policies(const Scenario& scenario,
   std::vector<Policy> policies;
   if (!list || list == kAuto) {
     for (const char* name : list ? kBySimplicity : kBuiltIn) policies.push_back(named_policy(name));
-    if (scenario.plan.delta) {
-      for (const char* name : kOfChanges) policies.push_back(named_policy(name));
-    }
+    const auto add = [&policies](const auto& names) {
+      for (const char* name : names) policies.push_back(named_policy(name));
+    };
+    const bool stores = !scenario.cluster.spec().stores.empty();
+    if (stores) add(kByStores);
+    if (scenario.plan.delta) add(kOfChanges);
+    if (scenario.plan.delta && stores) add(kOfChangesByStores);
     if (scenario.policy) policies.push_back(own_policy(scenario));
     return policies;
   }

@@ -29,9 +29,11 @@ Question parse_question(const std::string& text, const std::string& path,
 
 // The names that --strategy takes, for its help text.
 inline constexpr const char* kStrategyNames =
-    "gather_broadcast, direct, reshard, hybrid, optimal, delta_broadcast, delta_reshard\n"
-    "(changes only, of scenarios with `delta`), policy (the scenario's own) or auto (the best of "
-    "these by prediction)";
+    "gather_broadcast, direct, reshard, hybrid, optimal, object_store, relay_tree, "
+    "delta_broadcast,\n"
+    "delta_reshard, delta_object_store, delta_relay_tree (changes only, of scenarios with "
+    "`delta`),\n"
+    "policy (the scenario's own) or auto (the best of these by prediction)";
 
 // The policies named in a comma-separated list; "policy" is the scenario's own. Without a list: all
 // built-in strategies, then the scenario's own if it has one. "auto" alone: all of these in the
