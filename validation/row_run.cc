@@ -37,14 +37,17 @@ RowRun planned(const PublishedRow& row, const RowCase& question) {
              {},
              0};
   const Scenario& s = run.scenario;
-  run.plan = plan(s.refit, s.cluster, named_policy(run.question.system), s.plan);
+  const Policy policy = named_policy(run.question.system);
+  run.plan = plan(s.refit, s.cluster, policy, s.plan);
   const Diagnostics findings = verify(run.plan, s.refit);
   if (!findings.empty()) {
     throw Error(ErrorCode::check_failed,
                 fmt::format("row {}: the {} plan is not correct: {}: {}", row.id,
                             run.question.system, findings.front().where, findings.front().message));
   }
-  run.bound_s = flow_bound(find_parcels(s.refit), s.cluster).seconds;
+  std::vector<Parcel> parcels = find_parcels(s.refit);
+  if (policy.coded) code_parcels(s.refit, s.plan.delta.value(), parcels);
+  run.bound_s = flow_bound(parcels, s.cluster).seconds;
   return run;
 }
 
