@@ -146,26 +146,26 @@ Landing::Landing(const StrategyInput& input, const std::vector<Bundle>& bundles,
     }
   }
   payloads_per_piece_ = std::max(1, payloads / kPieces);
+  const std::vector<std::uint16_t> any(static_cast<std::size_t>(input.refit.ranks), 0);
+  builder.set_window(kHandLane, {any, any});
 }
 
 void Landing::arrives(const Payload& payload, const Bundle::Taker& taker, OpId arrival) {
   builder_.continue_phase(phase_);
   const Rank entry = payload.entry(taker);
   Piece& piece = pieces_[taker.domain];
-  piece.after.push_back({arrival, {entry}});
-  const Slot slot{kHandLane, static_cast<int>(payload.number)};
+  piece.after.push_back({arrival, entry});
   for (const auto& [ranks, parcels] : taker.parts) {
     std::int64_t bytes = 0;
     for (const ParcelId id : parcels) bytes += builder_.parcels()[id.index()].bytes;
     for (const Rank rank : ranks) piece.bytes[rank] += payload.share_of(bytes);
-    Ranks others = ranks;
-    std::erase(others, entry);
-    if (others.empty()) continue;
     const CargoId cargo = builder_.cargo(parcels);
-    const Ranks group = united({entry}, others);
-    const OpId handed =
-        builder_.broadcast(slot, entry, builder_.group(group), cargo, payload.range(), {arrival});
-    piece.after.push_back({handed, group});
+    for (const Rank rank : ranks) {
+      if (rank == entry) continue;
+      const OpId handed =
+          builder_.transfer({kHandLane, 0}, entry, rank, cargo, payload.range(), {arrival});
+      piece.after.push_back({handed, rank});
+    }
   }
   const auto stage = static_cast<std::size_t>(payload.bundle->stage);
   const std::int64_t bytes = payload.share_of(payload.bundle->bytes);
@@ -185,13 +185,8 @@ void Landing::land(Piece& piece) {
     const Slot slot{kLandLane, builder_.next_round(kLandLane)};
     for (const auto& [bytes, ranks] : alike) {
       std::vector<OpId> after;
-      for (const auto& [op, touched] : piece.after) {
-        if (std::ranges::any_of(touched, [&ranks = ranks](Rank r) {
-              return std::ranges::binary_search(ranks, r);
-            })) {
-          after.push_back(op);
-        }
-      }
+      for (const auto& [op, rank] : piece.after)
+        if (std::ranges::binary_search(ranks, rank)) after.push_back(op);
       builder_.compute(slot, kind, builder_.group(ranks), count, with_bytes ? bytes : 0, after);
     }
   };

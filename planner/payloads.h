@@ -59,7 +59,7 @@ enum PayloadLane {
   kSourceLane,  // exports and coding on the sources, in rounds
   kOutLane,     // from owners: to the store, or over the border
   kInLane,      // from the store, or from domain to domain
-  kHandLane,    // inside domains, in rounds
+  kHandLane,    // inside domains
   kLandLane,    // decoding and loading on the destinations, in rounds
   kPayloadLanes
 };
@@ -78,8 +78,8 @@ class Landing {
   void finish();
 
  private:
-  struct Piece {                                            // of what a domain decodes in one go
-    std::vector<std::pair<OpId, std::vector<Rank>>> after;  // and who has something from it
+  struct Piece {                               // of what a domain decodes in one go
+    std::vector<std::pair<OpId, Rank>> after;  // and who has something from it
     std::map<Rank, std::int64_t> bytes;
     std::int64_t tensors = 0;
     int payloads = 0;

@@ -55,7 +55,7 @@ enum class ReplicaBalance {
 enum class Relay {
   fastest,  // of the two, by prediction
   tree,     // binary trees, for each payload from another root
-  ring,     // scattered over the receivers, then along rings
+  ring,     // scattered over the receivers, then from each to the next
 };
 
 struct PlanOptions {

@@ -14,15 +14,15 @@ class Relays {
   void finish() { landing_.finish(); }
 
   // Payload k comes first to the k-th of its takers. From there it goes down a binary tree of all
-  // of them; a domain near the root of one tree is a leaf of others.
-  void by_tree(const Payload& payload) {
+  // of them, or from each to the next; a domain near the root of one payload is a leaf of others.
+  void add(const Payload& payload, Relay relay) {
     const std::vector<Bundle::Taker>& takers = payload.bundle->takers;
     const auto at = [&](std::size_t place) -> const Bundle::Taker& {
       return takers[(payload.number + place) % takers.size()];
     };
     std::vector<OpId> arrivals = {cross(payload, at(0))};
     for (std::size_t place = 1; place < takers.size(); ++place) {
-      const std::size_t parent = (place - 1) / 2;
+      const std::size_t parent = relay == Relay::ring ? place - 1 : (place - 1) / 2;
       builder_.continue_phase(relay_);
       arrivals.push_back(builder_.transfer({kInLane, 0}, payload.entry(at(parent)),
                                            payload.entry(at(place)), payload.cargo, payload.range(),
@@ -30,29 +30,6 @@ class Relays {
     }
     for (std::size_t place = 0; place < takers.size(); ++place)
       landing_.arrives(payload, at(place), arrivals[place]);
-  }
-
-  // The same, but on along a ring of all takers; as many payloads at the same time as there are
-  // takers, each from another one.
-  void by_ring(const Payload& payload) {
-    const std::vector<Bundle::Taker>& takers = payload.bundle->takers;
-    const std::size_t first = payload.number % takers.size();
-    const OpId arrival = cross(payload, takers[first]);
-    OpId everywhere = arrival;
-    if (takers.size() > 1) {
-      std::vector<Rank> entries;
-      for (std::size_t place = 0; place < takers.size(); ++place)
-        entries.push_back(payload.entry(takers[(first + place) % takers.size()]));
-      if (in_round_ >= takers.size()) {
-        ++round_;
-        in_round_ = 0;
-      }
-      ++in_round_;
-      builder_.continue_phase(relay_);
-      everywhere = builder_.broadcast({kInLane, round_}, entries.front(), builder_.group(entries),
-                                      payload.cargo, payload.range(), {arrival});
-    }
-    for (const Bundle::Taker& taker : takers) landing_.arrives(payload, taker, everywhere);
   }
 
  private:
@@ -64,8 +41,6 @@ class Relays {
 
   ScheduleBuilder& builder_;
   const int cross_, relay_;  // phases
-  int round_ = 0;            // of rings, and how many payloads go along rings in it
-  std::size_t in_round_ = 0;
   Landing landing_;
 };
 
@@ -77,21 +52,14 @@ class Relays {
 void relay_tree(const StrategyInput& input, ScheduleBuilder& builder) {
   const std::vector<Bundle> bundles = bundles_of(builder.parcels(), input.refit, input.cluster,
                                                  input.options, input.conduct.everything);
-  const bool tree = input.options.relay != Relay::ring;
   const auto ranks = static_cast<std::size_t>(input.refit.ranks);
   const auto width = static_cast<std::uint16_t>(input.options.in_flight);
   const std::vector<std::uint16_t> any(ranks, 0);
   builder.set_window(kOutLane, {std::vector<std::uint16_t>(ranks, width), any});
-  if (tree) builder.set_window(kInLane, {any, any});
+  builder.set_window(kInLane, {any, any});
   const std::vector<Payload> payloads = payloads_of(input, bundles, builder);
   Relays relays(input, bundles, builder);
-  for (const Payload& payload : payloads) {
-    if (tree) {
-      relays.by_tree(payload);
-    } else {
-      relays.by_ring(payload);
-    }
-  }
+  for (const Payload& payload : payloads) relays.add(payload, input.options.relay);
   relays.finish();
 }
 

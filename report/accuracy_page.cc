@@ -171,11 +171,10 @@ std::string misses(const Accuracy& a) {
 std::string reproduced(const Validation& v) {
   if (v.reproduced.empty()) return "";
   return "## Between clusters\n\nChanges, and whole checkpoints, sent from one region to another. "
-         "What a receiving node takes in and what is left over are [inferred from these rows "
-         "themselves](systems.md#between-clusters), three constants for each of two testbeds: this "
-         "says how well the plans with so few constants tell "
-         "the times, not how well others would be foretold. They are in no figure above or "
-         "below.\n\n" +
+         "Two rates at which a receiving node takes bytes in, for each of two testbeds, and one "
+         "fixed time are [inferred from these rows themselves](systems.md#between-clusters): this "
+         "says how well the plans with so few constants tell the times, not how well others would "
+         "be foretold. They are in no figure above or below.\n\n" +
          reproduced_table(v).markdown() + "\n";
 }
 

@@ -116,6 +116,11 @@ class Emitter {
   LaneWindow window(const PlanNetwork& network, PlanNetwork::Way way) const {
     LaneWindow window;
     for (std::size_t r = 0; r < static_cast<std::size_t>(refit_.ranks); ++r) {
+      if (r >= network.send_port.size()) {  // a store, which sends and receives nothing
+        window.send.push_back(1);
+        window.receive.push_back(1);
+        continue;
+      }
       const auto send = static_cast<std::size_t>(network.send_port[r]);
       const auto receive = static_cast<std::size_t>(network.receive_port[r]);
       window.send.push_back(static_cast<std::uint16_t>(network.send_ports[send].slots[way]));

@@ -52,6 +52,7 @@ std::optional<double> change_rate(const std::string& text) {
 struct Stand {
   const char* model;
   const char* training;
+  const char* payload;
   const char* assumption;
 };
 
@@ -59,13 +60,13 @@ std::optional<Stand> stand_in(const PublishedRow& row) {
   const double gb = row.bytes_gb.value_or(0);
   if (gb > 240 && gb < 255) {
     return Stand{"{name: nemotron-3-super-120b-a12b, mtp: true}",
-                 "tensor: 4, expert: 8, expert_tensor: 1",
+                 "tensor: 4, expert: 8, expert_tensor: 1", "512 MiB",
                  "Nemotron 3 Super on TP4 EP8 stands in for the 120B model."};
   }
   if (gb > 1950 && gb < 2080) {
-    return Stand{"ling-1t", "tensor: 4, expert: 32, expert_tensor: 1",
+    return Stand{"ling-1t", "tensor: 4, expert: 32, expert_tensor: 1", "2 GiB",
                  "Ling-1T, of as many bytes, on TP4 EP32 stands in for the 1T model, a 550B one "
-                 "with its layers repeated."};
+                 "with its layers repeated, in payloads of 2 GiB."};
   }
   return std::nullopt;
 }
@@ -112,10 +113,10 @@ std::variant<RowCase, RowSkip> delta_row_case(const PublishedRow& row) {
 model: {}
 training: {{engine: megatron, gpus: 32, {}}}
 generation: {{engine: vllm, gpus: 64, tensor: 8}}
-plan: {{in_flight: 8, relay: ring}}
+plan: {{in_flight: 8, relay: ring, payload: {}}}
 network_model: dcr-aws
 )",
-                      testbed.goodput, stand->model, stand->training);
+                      testbed.goodput, stand->model, stand->training, stand->payload);
   if (!whole)
     text +=
         fmt::format("delta: {{change: {} %, codec: nemo_xor, place: host, cores: 8}}\n", *percent);
