@@ -78,6 +78,32 @@ const DeltaIndex& DeltaSender::prepare(std::span<const RegionView> weights,
   return pending_->index;
 }
 
+const DeltaIndex& DeltaSender::prepare_anchor(DeltaMode mode) {
+  DeltaHeader header = identity_;
+  header.anchor = true;
+  header.target_version = version_;
+  Pending pending{geometry(header, baseline_), {}};
+  DeltaIndex& index = pending.index;
+  pending.changes.resize(index.segments.size());
+  in_parallel(index.segments.size(), threads_, [&](std::size_t i) {
+    const DeltaSegment& segment = index.segments[i];
+    std::vector<std::byte> scratch;
+    pending.changes[i] = encode_change(
+        index, i, {},
+        baseline_[segment.region].memory.read(segment.first_element, segment.elements, scratch),
+        mode);
+  });
+  for (std::size_t i = 0; i < pending.changes.size(); ++i) enter(index, i, pending.changes[i]);
+  complete(index);
+  pending_ = std::move(pending);
+  return pending_->index;
+}
+
+const std::vector<std::byte>& DeltaSender::code(std::size_t position) const {
+  index();
+  return pending_->changes.at(position).encoded.payload;
+}
+
 const DeltaIndex& DeltaSender::index() const {
   if (!pending_) throw Error(ErrorCode::bad_input, "no version is under way; prepare one first");
   return pending_->index;

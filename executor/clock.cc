@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <sys/resource.h>
+#include <time.h>
 
 namespace refit {
 
@@ -24,6 +25,12 @@ double process_cpu_s() {
     return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double thread_cpu_s() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 }  // namespace refit

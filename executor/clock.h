@@ -8,5 +8,6 @@ void sleep_until(double steady_s);
 
 // Processor time of this process so far, user and system.
 double process_cpu_s();
+double thread_cpu_s();
 
 }  // namespace refit

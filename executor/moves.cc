@@ -180,7 +180,7 @@ class Writer {
     for (const ParcelId id : schedule_.cargos[op.cargo.index()].parcels) {
       const Parcel& parcel = schedule_.parcels[id.index()];
       std::int64_t bytes = 0;
-      for (int c = op.chunk_begin; c < op.chunk_end; ++c) bytes += chunk_bytes(refit_, parcel, c);
+      for (int c = op.chunk_begin; c < op.chunk_end; ++c) bytes += bytes_of_chunk(id, c);
       if (bytes == 0) continue;
       Segment segment{offset, offset + bytes, 0, {}};
       bool found = false;
@@ -201,6 +201,11 @@ class Writer {
       }
     }
     return segments;
+  }
+
+  std::int64_t bytes_of_chunk(ParcelId id, int chunk) const {
+    if (options_.chunk_bytes) return options_.chunk_bytes(id, chunk);
+    return chunk_wire_bytes(refit_, schedule_.parcels[id.index()], chunk);
   }
 
   std::int64_t pieces_of(const Segment& segment) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct Moves {
 struct MoveOptions {
   std::int64_t piece_bytes = 1 << 20;  // of collectives
   std::int64_t most_moves = 1 << 24;   // about 1 GB of them
+  // What travels of a chunk, where that is known better than the plan says it (chunk_wire_bytes).
+  std::function<std::int64_t(ParcelId, int chunk)> chunk_bytes = nullptr;
 };
 
 // How many moves a schedule is, without making any.

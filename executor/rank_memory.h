@@ -8,6 +8,7 @@
 
 #include "executor/element_bits.h"
 #include "executor/memory_space.h"
+#include "executor/op_memory.h"
 #include "executor/strided_box.h"
 #include "models/refit.h"
 #include "schedule/schedule.h"
@@ -26,13 +27,13 @@ struct WrongByte {
 //
 // With `publishes` the destination shards exist twice: a refit fills one set while an engine reads
 // the other, and commit() exchanges them, so that it never sees a mixture.
-class RankMemory {
+class RankMemory : public OpMemory {
  public:
   // Error(environment) if the shards do not fit in memory.
   RankMemory(const Refit& refit, const Schedule& schedule, Rank rank,
              MemorySpace& space = host_memory(), bool publishes = false);
 
-  Rank rank() const { return rank_; }
+  Rank rank() const override { return rank_; }
 
   // Fills the source shards with element_bits(seed, …), poisons the destination shards and forgets
   // all scratch.
@@ -54,18 +55,13 @@ class RankMemory {
   // count_wrong of what an engine reads; `seed` is that of the refit that was committed last.
   std::int64_t count_wrong_published(std::uint64_t seed) const;
 
-  // Where the op's content lies on this rank, as one stream of bytes in the op's order: cargo
-  // parcels in order, their chunks in order, fragments in order. `sending`: from the source shards
-  // if the rank owns a parcel, else from where it arrived. Receiving: the destination shards if it
-  // demands the parcel, else scratch that is made on first use.
-  std::vector<StridedBox> boxes(const Op& op, bool sending);
-
-  // A collective's content in one contiguous buffer. It is made on first use, with what this rank
-  // owns of it filled in, and kept until it is dropped.
-  std::byte* bucket(const Op& op);
-  // Takes the parcels that this rank demands out of it.
-  void unpack_bucket(const Op& op);
-  void drop_bucket(const Op& op);
+  // Sending: from the source shards if the rank owns a parcel, else from where it arrived.
+  // Receiving: the destination shards if it demands the parcel, else scratch that is made on first
+  // use.
+  std::vector<StridedBox> boxes(const Op& op, bool sending) override;
+  std::byte* bucket(const Op& op) override;
+  void unpack_bucket(const Op& op) override;
+  void drop_bucket(const Op& op) override;
 
  private:
   struct Shard {

@@ -16,7 +16,7 @@ constexpr std::size_t kReceivesAhead = 2;
 
 class RankRun {
  public:
-  RankRun(const RunContext& context, const RankProgram& program, RankMemory& memory,
+  RankRun(const RunContext& context, const RankProgram& program, OpMemory& memory,
           Transport& transport, double clock_zero_s)
       : context_(context),
         program_(program),
@@ -264,7 +264,7 @@ class RankRun {
 
   const RunContext& context_;
   const RankProgram& program_;
-  RankMemory& memory_;
+  OpMemory& memory_;
   Transport& transport_;
   double zero_;
   Timeline timeline_;
@@ -276,7 +276,7 @@ class RankRun {
 
 }  // namespace
 
-Timeline run_rank(const RunContext& context, const RankProgram& program, RankMemory& memory,
+Timeline run_rank(const RunContext& context, const RankProgram& program, OpMemory& memory,
                   Transport& transport, double clock_zero_s) {
   return RankRun(context, program, memory, transport, clock_zero_s).run();
 }

@@ -4,7 +4,7 @@
 
 #include "executor/clock.h"
 #include "executor/moves.h"
-#include "executor/rank_memory.h"
+#include "executor/op_memory.h"
 #include "executor/rank_program.h"
 #include "executor/transport.h"
 #include "schedule/timeline.h"
@@ -22,7 +22,7 @@ struct RunContext {
 
 // Runs one rank's program once. Returns when each op began and ended on this rank, in seconds since
 // `clock_zero_s` on the steady clock; {0, 0} for ops it takes no part in.
-Timeline run_rank(const RunContext& context, const RankProgram& program, RankMemory& memory,
+Timeline run_rank(const RunContext& context, const RankProgram& program, OpMemory& memory,
                   Transport& transport, double clock_zero_s);
 
 }  // namespace refit

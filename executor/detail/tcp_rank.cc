@@ -103,6 +103,11 @@ class TcpSeat : public ProcessSeat {
 
 }  // namespace
 
+std::unique_ptr<ProcessSeat> tcp_seat(const RunContext& context, const TcpOptions& tcp,
+                                      RankControl& control) {
+  return std::make_unique<TcpSeat>(context, tcp, control);
+}
+
 void run_tcp_rank(const RunContext& context, const ExecuteOptions& options, const TcpOptions& tcp,
                   RankControl& control) {
   TcpSeat seat(context, tcp, control);

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/id.h"
+#include "delta/container.h"
+#include "delta/update_model.h"
+#include "executor/moves.h"
+
+namespace refit {
+
+// How a refit that sends changes is run, version by version.
+struct DeltaRunOptions {
+  int versions = 5;
+  int warmup = 0;                   // versions before these, which are not timed
+  std::uint64_t first_version = 0;  // travels as an anchor, in warm-up; the others follow it
+  bool check = true;                // every element of every destination, after every version
+  UpdateModel model;                // of the trainer
+  std::uint32_t segment_elements = kMostSegmentElements;
+  MoveOptions moves;
+  // Called when all payloads have come and nothing is checked yet; tests break things here.
+  std::function<void(Rank, std::uint64_t version, std::size_t chunk, std::string& payload)> arrived;
+
+  int all_versions() const { return 1 + warmup + versions; }  // with the anchor
+};
+
+}  // namespace refit

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "delta/receiver.h"
+#include "delta/sender.h"
+#include "delta/version_store.h"
+#include "executor/delta/geometry.h"
+#include "executor/delta/payload.h"
+#include "executor/delta/weight_shard.h"
+#include "executor/op_memory.h"
+#include "executor/rank_memory.h"
+
+namespace refit {
+
+// What one rank says of a chunk that it has coded.
+struct CodedChunk {
+  std::uint32_t chunk = 0;
+  std::uint32_t changed = 0;     // elements
+  std::uint64_t bytes = 0;       // of the payload
+  std::uint64_t code_bytes = 0;  // of these, without the head
+};
+
+// A rank's share of a tensor's fingerprint: of the elements that it holds on one side.
+struct ShardPrint {
+  std::uint32_t tensor = 0;
+  std::uint32_t is_destination = 0;
+  std::uint64_t place = 0;  // hash of which elements these are
+  std::uint64_t elements = 0;
+  std::uint64_t fingerprint = 0;
+};
+
+// Dense bytes that were gone through, and the processor time of it.
+struct CodingWork {
+  std::uint64_t bytes = 0;
+  double cpu_s = 0;
+};
+
+// One rank of a refit that sends changes, version by version: the trainer's shards with their
+// baseline, the receiver's shards, and the payloads in between. How these travel is not its
+// concern, but for where they lie (OpMemory).
+//
+//   begin(v)      trainers step to version v, compare their shards with the baseline and code
+//                 chunk by chunk what this rank sends or needs itself
+//   expect(...)   the sizes of all payloads are known
+//   ... payloads travel, over whichever ranks ...
+//   stage()       all of them are whole and of this version, and lead on from what is held
+//   apply()       the destination shards become the version, each segment verified
+//   commit()      all ranks have done so: it is the baseline of the next
+class DeltaRank : public OpMemory {
+ public:
+  DeltaRank(const Refit& refit, const Schedule& schedule, const DeltaGeometry& geometry, Rank rank,
+            const UpdateModel& model, DeltaMode mode);
+
+  // The first version of a run is an anchor: whoever holds nothing yet can begin with it, and so
+  // can receivers whose layout is new.
+  std::vector<CodedChunk> begin(std::uint64_t version, bool anchor);
+  void expect(const std::vector<std::uint64_t>& payload_bytes);  // by chunk
+
+  std::vector<StridedBox> boxes(const Op& op, bool sending) override;
+  std::byte* bucket(const Op& op) override;
+  void unpack_bucket(const Op& op) override;
+  void drop_bucket(const Op& op) override;
+  Rank rank() const override { return rank_; }
+
+  const std::vector<std::size_t>& demanded() const { return demanded_; }  // chunks
+  const std::vector<std::size_t>& coded() const { return coded_; }        // chunks
+  std::string& payload(std::size_t chunk) { return payloads_[chunk]; }
+
+  // Error(check_failed): a payload is not what was sent, or not for these weights. Nothing has
+  // happened to the weights then.
+  void stage();
+  // Error(check_failed): a segment is neither base nor target, so somebody else wrote there.
+  void apply();
+  void commit();
+
+  // Which version the destination shards are, as their record says; nothing on other ranks.
+  std::optional<VersionRecord> record();
+
+  // Bytes of the destination shards that are not what the trainer made of them at that version.
+  std::int64_t count_wrong(std::uint64_t version, std::vector<WrongByte>& examples);
+  std::vector<ShardPrint> prints() const;
+
+  const CodingWork& coding() const { return coding_work_; }    // of this version
+  const CodingWork& applying() const { return apply_work_; }
+
+ private:
+  struct Trainer {
+    WeightShard weights;
+    std::vector<std::byte> baseline;
+    TrainedWeights updates;
+  };
+  struct Receiver {
+    WeightShard weights;
+    TrainedWeights expected;
+  };
+  using BucketKey = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
+
+  bool owns(const Parcel& parcel) const;
+  bool demands(const Parcel& parcel) const;
+  void find_chunks();
+  void make_sender(std::uint64_t version);
+  void make_receiver(std::uint64_t version);
+  PayloadName name(std::size_t chunk) const;
+  template <class Visit>
+  void for_each_chunk(const Op& op, const Visit& visit) const;
+
+  const Refit& refit_;
+  const Schedule& schedule_;
+  const DeltaGeometry& geometry_;
+  const Rank rank_;
+  const UpdateModel model_;
+  const DeltaMode mode_;
+  std::vector<std::optional<Trainer>> trainers_;    // by class
+  std::vector<std::optional<Receiver>> receivers_;  // by class
+  std::vector<std::size_t> coded_, demanded_;       // chunks, ascending
+  std::optional<DeltaSender> sender_;
+  std::optional<MemoryVersionStore> versions_;
+  std::optional<DeltaReceiver> receiver_;
+  std::uint64_t version_ = 0, base_version_ = 0;
+  bool anchor_ = false;
+  std::vector<std::uint64_t> payload_bytes_;
+  std::map<std::size_t, std::string> payloads_;  // of this version, by chunk
+  std::map<BucketKey, std::string> buckets_;
+  CodingWork coding_work_, apply_work_;
+};
+
+}  // namespace refit

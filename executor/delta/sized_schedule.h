@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "executor/delta/geometry.h"
+#include "executor/moves.h"
+
+namespace refit {
+
+// The same plan, with the sizes that the payloads have instead of those that were expected: what a
+// version really moves. Work of coding is free in it: a run does that before the moves and after
+// them, and times it apart.
+Schedule sized_schedule(const Schedule& schedule, const DeltaGeometry& geometry,
+                        const std::vector<std::uint64_t>& payload_bytes);
+
+// The options under which its moves are written out. `payload_bytes` and `geometry` must outlive
+// them.
+MoveOptions sized_moves(const MoveOptions& options, const DeltaGeometry& geometry,
+                        const std::vector<std::uint64_t>& payload_bytes);
+
+}  // namespace refit

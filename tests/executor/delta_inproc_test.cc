@@ -1,0 +1,146 @@
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "tests/executor/delta_case.h"
+
+namespace refit::test {
+namespace {
+
+// 96 x 64 elements, rows over 4 trainers in 2 replicas, columns over 4 engines in one replica.
+M2nCase tall(Dtype dtype = Dtype::bf16) { return {{2, 4, 0}, {1, 4, 1}, {96, 64}, dtype, 4}; }
+
+DeltaMeasurement run(const DeltaCase& c, const DeltaRunOptions& options) {
+  REQUIRE(verify(c.schedule, c.refit).empty());
+  return execute_delta_inproc(c.schedule, c.refit, c.cluster, options);
+}
+
+void require_right(const DeltaMeasurement& run, int versions) {
+  REQUIRE(run.measurement.wrong_bytes == 0);
+  REQUIRE(run.versions.size() == static_cast<std::size_t>(versions) + 1);
+  for (const DeltaVersion& version : run.versions) {
+    CAPTURE(version.version);
+    CHECK(version.prints_compared > 0);
+    CHECK(version.prints_unequal == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("delta: twenty versions arrive bit for bit, by every strategy and codec", "[executor]") {
+  const char* strategy = GENERATE("delta_reshard", "delta_broadcast");
+  const Codec codec = GENERATE(Codec::rice, Codec::conditioned);
+  CAPTURE(strategy, to_string(codec));
+  const DeltaMeasurement done = run(delta_case(tall(), strategy, codec), versions(20));
+  require_right(done, 20);
+  // About 1.07 % of 6144 elements in each of 20 versions are 1315 changes; 3 sigma are 108.
+  std::uint64_t changed = 0;
+  for (const DeltaVersion& version : done.versions)
+    if (version.is_anchor == 0) changed += version.changed;
+  CHECK(changed > 1000);
+  CHECK(changed < 1700);
+  // Heads of small chunks weigh more than their codes here; both are less than a tenth of it all.
+  CHECK(done.versions.back().payload_bytes < done.versions.back().dense_bytes / 3);
+  CHECK(done.versions.back().code_bytes < done.versions.back().dense_bytes / 50);
+}
+
+TEST_CASE("delta: elements of one and of four bytes arrive, too", "[executor]") {
+  const Dtype dtype = GENERATE(Dtype::f8_e4m3, Dtype::f32);
+  CAPTURE(to_string(dtype));
+  require_right(run(delta_case(tall(dtype)), versions(5)), 5);
+}
+
+TEST_CASE("delta: segments of a region are coded by themselves", "[executor]") {
+  DeltaRunOptions options = versions(3);
+  options.segment_elements = 100;  // 16 rows of 16 columns are 3 segments
+  require_right(run(delta_case(tall()), options), 3);
+}
+
+TEST_CASE("delta: a new layout begins with an anchor where the old one stopped", "[executor]") {
+  require_right(run(delta_case(tall()), versions(3)), 3);
+  // Two replicas of two engines, by rows; version 3 again, whole, and on from there.
+  DeltaRunOptions options = versions(3);
+  options.first_version = 3;
+  const DeltaCase other = delta_case({{2, 4, 0}, {2, 2, 0}, {96, 64}, Dtype::bf16, 2});
+  const DeltaMeasurement done = run(other, options);
+  require_right(done, 3);
+  CHECK(done.versions.front().version == 3);
+  CHECK(done.versions.back().version == 6);
+}
+
+TEST_CASE("delta: ranks that train and generate take their own changes", "[executor]") {
+  M2nCase c = tall();
+  DeltaCase colocated = delta_case(c);
+  // Destinations on the ranks of the sources, as make_refit does not make them.
+  for (TensorClass& tensor : colocated.refit.classes) {
+    tensor.destination = Layout(tensor.shape(), Mesh(Rank(0), {{"tp", 4, 1}}),
+                                {shard(2, Split::even())});
+  }
+  colocated.refit.destinations = {Rank(0), Rank(1), Rank(2), Rank(3)};
+  PlanOptions options;
+  options.delta = DeltaOptions{{}, {0.01}, "as tested"};
+  colocated.schedule =
+      plan(colocated.refit, colocated.cluster, named_policy("delta_reshard"), options);
+  require_right(run(colocated, versions(4)), 4);
+}
+
+TEST_CASE("delta: a payload that is damaged or of another version is refused and nothing applied",
+          "[executor]") {
+  const DeltaCase c = delta_case(tall());
+  DeltaRunOptions options = versions(5);
+  std::mutex mutex;
+  std::map<std::pair<int, std::size_t>, std::string> before;
+  std::string expected;
+  SECTION("one bit") {
+    options.arrived = [](Rank rank, std::uint64_t version, std::size_t, std::string& payload) {
+      if (rank == Rank(9) && version == 3) payload.back() ^= 4;
+    };
+    expected = "segment 0 is damaged";
+  }
+  SECTION("one bit of the head") {
+    options.arrived = [](Rank rank, std::uint64_t version, std::size_t, std::string& payload) {
+      if (rank == Rank(9) && version == 3) payload[40] ^= 1;
+    };
+    expected = "its head is damaged";
+  }
+  SECTION("cut short") {
+    options.arrived = [](Rank rank, std::uint64_t version, std::size_t, std::string& payload) {
+      if (rank == Rank(9) && version == 3) payload.resize(payload.size() - 1);
+    };
+    expected = "bytes of codes, but its segments have";
+  }
+  SECTION("of the version before") {
+    options.arrived = [&](Rank rank, std::uint64_t version, std::size_t chunk,
+                          std::string& payload) {
+      const std::lock_guard lock(mutex);
+      std::string& kept = before[{rank.value, chunk}];
+      if (version == 3 && rank == Rank(9)) std::swap(payload, kept);
+      kept = payload;
+    };
+    expected = "version 1 to 2, not of ";
+  }
+  try {
+    run(c, options);
+    FAIL("it was taken");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::check_failed);
+    CHECK_THAT(error.what(), Catch::Contains(expected));
+    CHECK_THAT(error.what(), Catch::Contains("version 3 is not applied"));
+    CHECK_THAT(error.what(), Catch::Contains("rank 9"));
+  }
+}
+
+TEST_CASE("delta: a plan of whole weights and a codec for predictions are refused", "[executor]") {
+  DeltaCase c = delta_case(tall());
+  CHECK_THROWS_WITH(execute_delta_inproc(plan(c.refit, c.cluster, named_policy("reshard")), c.refit,
+                                         c.cluster, versions(1)),
+                    Catch::Contains("the plan by reshard sends whole weights"));
+  c = delta_case(tall(), "delta_reshard", Codec::nemo_xor);
+  CHECK_THROWS_WITH(execute_delta_inproc(c.schedule, c.refit, c.cluster, versions(1)),
+                    Catch::Contains("codec nemo_xor is for predictions"));
+}
+
+}  // namespace refit::test
