@@ -30,6 +30,7 @@ struct RunOptions {
   std::optional<std::string> strategy;
   std::string transport = "inproc";
   bool lab = false;
+  std::optional<std::string> store;
   int iterations = 5;
   int warmup = 1;
   int check = 1;
@@ -108,7 +109,9 @@ std::optional<RunReport> measure(const RunCase& run, const Runner& runner,
   links_only.network_model.nic_efficiency = runner.link_efficiency;
   links_only.network_model.nvlink_efficiency = runner.link_efficiency;
   std::optional<Prediction> prediction;
-  if (runner.has_network && (runner.reports || run.scenario.fault)) {
+  if (run.schedule.coding) {
+    // What travels is known when it has travelled.
+  } else if (runner.has_network && (runner.reports || run.scenario.fault)) {
     Progress progress("simulating " + run.scenario.name);
     prediction = predict(run.schedule, run.scenario.cluster, links_only);
   }
@@ -120,6 +123,13 @@ std::optional<RunReport> measure(const RunCase& run, const Runner& runner,
   Run result = runner.run(run.schedule, run.scenario, execute, faults);
 
   if (!runner.reports) return std::nullopt;
+  RunCase as_run = run;
+  if (result.sized) {
+    as_run.schedule = std::move(result.sized->schedule);
+    execute.moves = result.sized->moves;
+    if (runner.has_network)
+      prediction = predict(as_run.schedule, run.scenario.cluster, links_only);
+  }
   RunReport report;
   report.scenario = run.scenario.name;
   report.strategy = run.schedule.strategy;
@@ -134,7 +144,7 @@ std::optional<RunReport> measure(const RunCase& run, const Runner& runner,
       report.predicted_s = report.predicted_fault->makespan_s;
     }
   } else {
-    report.phases = phases_of(run, execute, result.measurement, prediction);
+    report.phases = phases_of(as_run, execute, result.measurement, prediction);
     if (prediction) report.predicted_s = prediction->makespan_s;
   }
   report.not_graded = std::move(result.not_graded);
@@ -191,7 +201,7 @@ int run(const Runner& runner, const RunOptions& options) {
 
 // In a job of many processes one says what is wrong.
 int run(const RunOptions& options) {
-  const Runner runner = runner_called(options.transport, options.lab);
+  const Runner runner = runner_called(options.transport, options.lab, options.store);
   try {
     return run(runner, options);
   } catch (const Error& error) {
@@ -217,7 +227,12 @@ void add_run(CLI::App& app, Action& action) {
   verb->add_flag("--lab", options->lab,
                  "With tcp: over network namespaces with the scenario's links, NICs and NVLink\n"
                  "ports shaped to their (scaled) rates, so that the prediction can be graded");
-  verb->add_option("-n,--iters", options->iterations, "Timed iterations; default 5")
+  verb->add_option("--store", options->store,
+                   "Of plans that send changes: these travel through a bucket of an object store,\n"
+                   "http://HOST:PORT/BUCKET[/PREFIX], not by the plan's moves; keys from the\n"
+                   "environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION");
+  verb->add_option("-n,--iters,--versions", options->iterations,
+                   "Timed iterations, or versions of a plan that sends changes; default 5")
       ->check(CLI::Range(1, 100'000));
   verb->add_option("-w,--warmup", options->warmup, "Iterations before them; default 1")
       ->check(CLI::Range(0, 100'000));

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/delta_run.h"
 #include "cli/gpu_runner.h"
 #include "executor/execute_tcp.h"
 #include "executor/job.h"
@@ -45,32 +46,19 @@ std::optional<double> available_bytes() {
   return std::nullopt;
 }
 
-// All ranks' source shards, and their destination shards so many times.
-double shard_bytes(const Refit& refit, int destinations) {
+double shard_bytes(const Refit& refit, int destinations, int sources) {
   double sum = 0;
   for (const TensorClass& c : refit.classes) {
-    sum += static_cast<double>(c.source.held_elements() +
+    sum += static_cast<double>(sources * c.source.held_elements() +
                                destinations * c.destination.held_elements()) *
            bytes_per_element(c.dtype);
   }
   return sum;
 }
 
-// Before the kernel ends whoever it likes best.
-void require_memory(const Refit& refit, int destinations = 1) {
-  const double needed = shard_bytes(refit, destinations);
-  const std::optional<double> available = available_bytes();
-  if (!available || needed <= *available) return;
-  throw Error(
-      ErrorCode::environment,
-      fmt::format("the shards of all ranks take {}, and this machine has {} of memory left; "
-                  "use --scale 1/{:.0f} or smaller",
-                  format_bytes(needed), format_bytes(*available),
-                  std::ceil(1.5 * needed / *available)));
-}
-
 Run run_inproc(const Schedule& schedule, const Scenario& scenario, const ExecuteOptions& options,
-               const RunFaults&) {
+               const RunFaults& faults) {
+  if (schedule.coding) return run_versions_inproc(schedule, scenario, options, faults, {});
   require_memory(scenario.refit);
   return {execute_inproc(schedule, scenario.refit, scenario.cluster, options), kNoNetwork};
 }
@@ -89,6 +77,7 @@ Runner tcp_runner() {
     TcpOptions tcp;
     tcp.policy = faults.policy;
     tcp.inject = faults.inject;
+    if (schedule.coding) return run_versions_tcp(schedule, scenario, options, faults, place, {});
     if (place) {
       tcp.failure.timeout_s = faults.timeout_s.value_or(tcp.failure.timeout_s);
       return {execute_tcp_rank(*place, schedule, scenario.refit, scenario.cluster, options, tcp),
@@ -107,6 +96,7 @@ Runner tcp_runner() {
 // The lab is a process of its own: its measurement comes back as the text that a user would save.
 Run run_over_lab(const Schedule& schedule, const Scenario& scenario, const ExecuteOptions& options,
                  const RunFaults& faults) {
+  if (schedule.coding) return run_versions_over_lab(schedule, scenario, options, faults);
   require_memory(scenario.refit, kPublished);
   const Moves moves = write_out(schedule, scenario.refit, scenario.cluster, options.moves);
   LabOptions lab_options;
@@ -146,6 +136,18 @@ Runner lab_runner() {
 
 }  // namespace
 
+void require_memory(const Refit& refit, int destinations, int sources) {
+  const double needed = shard_bytes(refit, destinations, sources);
+  const std::optional<double> available = available_bytes();
+  if (!available || needed <= *available) return;
+  throw Error(
+      ErrorCode::environment,
+      fmt::format("the shards of all ranks take {}, and this machine has {} of memory left; "
+                  "use --scale 1/{:.0f} or smaller",
+                  format_bytes(needed), format_bytes(*available),
+                  std::ceil(1.5 * needed / *available)));
+}
+
 std::function<bool(const Error&)> said_by_rank_zero(const RankEnvironment& place) {
   return [place](const Error& error) {
     if (const auto* agreed = dynamic_cast<const RankFailure*>(&error))
@@ -158,7 +160,9 @@ double link_efficiency(const std::string& transport) {
   return transport == kLab ? lab_goodput({}) : 1;
 }
 
-Runner runner_called(const std::string& transport, bool lab) {
+Runner runner_called(const std::string& transport, bool lab,
+                     const std::optional<std::string>& store) {
+  if (store) return store_runner(transport, lab, *store);
   if (lab) {
     if (transport == "tcp") return lab_runner();
     throw Error(ErrorCode::bad_input,
@@ -171,7 +175,7 @@ Runner runner_called(const std::string& transport, bool lab) {
     return runner;
   }
   if (transport == "tcp") return tcp_runner();
-  if (auto runner = gpu_runner(transport)) return *runner;
+  if (auto runner = gpu_runner(transport)) return no_versions(std::move(*runner));
   throw Error(
       ErrorCode::bad_input,
       fmt::format("--transport: '{}' is unknown; use inproc, tcp, cuda or nccl", transport));

@@ -12,9 +12,16 @@
 
 namespace refit {
 
+// A plan of changes as one version ran it: with the sizes that its payloads had.
+struct SizedPlan {
+  Schedule schedule;
+  MoveOptions moves;
+};
+
 struct Run {
   Measurement measurement;
   std::string not_graded;  // why no prediction may be held against it; empty: one may
+  std::optional<SizedPlan> sized = {};  // of the last version, if the plan's moves carried it
 };
 
 // What a run does about lost ranks, and which one it loses on purpose.
@@ -53,6 +60,13 @@ double link_efficiency(const std::string& transport);
 
 // The one place that knows all transports. Error(bad_input) lists them. `lab`: over an emulated
 // cluster with the scenario's links, which only tcp can use.
-Runner runner_called(const std::string& transport, bool lab);
+// `store`: the address of an object store, through which payloads of changes travel instead.
+Runner runner_called(const std::string& transport, bool lab,
+                     const std::optional<std::string>& store = {});
+
+// For the kernel ends whoever it likes best: Error(environment) if all ranks' shards are more than
+// what is left of memory, `sources` times those of the training side and `destinations` times the
+// others.
+void require_memory(const Refit& refit, int destinations = 1, int sources = 1);
 
 }  // namespace refit

@@ -26,8 +26,6 @@ struct DeltaVersion {
   std::uint64_t scanned_bytes = 0;     // compared and coded, over all ranks
   std::uint64_t applied_bytes = 0;     // checked and changed
   double scan_cpu_s = 0, apply_cpu_s = 0;
-
-  bool ok() const { return prints_unequal == 0; }
 };
 
 // A run of versions: times and wrong bytes as of any run, of the moves alone; and what the changes
@@ -38,5 +36,9 @@ struct DeltaMeasurement {
   // Of the last version, by chunk (DeltaGeometry): with these the same plan can be predicted.
   std::vector<std::uint64_t> payload_bytes;
 };
+
+// `versions` and `payload_bytes`, for another process of the same program.
+std::string encode_versions(const DeltaMeasurement& measured);
+void decode_versions(std::string_view in, DeltaMeasurement& measured);
 
 }  // namespace refit

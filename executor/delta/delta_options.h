@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "base/id.h"
 #include "delta/container.h"
 #include "delta/update_model.h"
 #include "executor/moves.h"
+#include "executor/object_store/object_store.h"
 
 namespace refit {
 
@@ -20,6 +22,9 @@ struct DeltaRunOptions {
   UpdateModel model;                // of the trainer
   std::uint32_t segment_elements = kMostSegmentElements;
   MoveOptions moves;
+  // Where there is one, payloads travel through it instead of by the plan's moves: owners write,
+  // whoever demands them reads. Opened by each rank.
+  std::function<std::unique_ptr<ObjectStore>()> store;
   // Called when all payloads have come and nothing is checked yet; tests break things here.
   std::function<void(Rank, std::uint64_t version, std::size_t chunk, std::string& payload)> arrived;
 

@@ -232,31 +232,8 @@ void DeltaRank::drop_bucket(const Op& op) {
 
 void DeltaRank::stage() {
   if (!receiver_) return;
-  DeltaHeader header;
-  header.anchor = anchor_;
-  header.base_version = anchor_ ? 0 : base_version_;
-  header.target_version = version_;
-  DeltaIndex index = geometry_.index_of(demanded_, header);
-  std::vector<SegmentMessage> messages;
-  std::size_t first = 0;
-  for (const std::size_t chunk : demanded_) {
-    const std::size_t count = geometry_.segments(chunk);
-    read_payload(payloads_[chunk], name(chunk),
-                 fmt::format("rank {}, payload of chunk {}", rank_.value, chunk), first, count,
-                 index, messages);
-    first += count;
-  }
-  complete(index);
-  try {
-    receiver_->announce(index);
-  } catch (const Error& error) {
-    throw Error(ErrorCode::check_failed, fmt::format("rank {}: {}", rank_.value, error.what()));
-  }
-  for (SegmentMessage& message : messages) {
-    const Staged staged = receiver_->stage(std::move(message));
-    REFIT_CHECK(staged == Staged::taken || staged == Staged::repeated);
-  }
-  REFIT_CHECK(receiver_->missing().empty());
+  stage_payloads(geometry_, demanded_, name(0), fmt::format("rank {}", rank_.value), payloads_,
+                 *receiver_);
 }
 
 void DeltaRank::apply() {

@@ -71,6 +71,7 @@ class DeltaRank : public OpMemory {
   const std::vector<std::size_t>& demanded() const { return demanded_; }  // chunks
   const std::vector<std::size_t>& coded() const { return coded_; }        // chunks
   std::string& payload(std::size_t chunk) { return payloads_[chunk]; }
+  const std::map<std::size_t, std::string>& payloads() const { return payloads_; }
 
   // Error(check_failed): a payload is not what was sent, or not for these weights. Nothing has
   // happened to the weights then.

@@ -30,6 +30,8 @@ class ProcessDeltaSeat : public DeltaSeat {
 
   double start() override {
     const double start = control_.barrier();
+    // Without moves (through an object store) nobody has asked whether all are on one machine.
+    if (!seat_) return steady_clock_s();
     if (seat_->one_host()) sleep_until(start);
     control_.enter(RankPhase::moving);
     return seat_->one_host() ? start : steady_clock_s();

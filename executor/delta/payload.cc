@@ -1,9 +1,10 @@
 #include "executor/delta/payload.h"
 
-#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "executor/detail/frame.h"
 
@@ -110,6 +111,37 @@ void read_payload(std::string_view payload, const PayloadName& name, std::string
     message.payload_hash = segment.payload_hash;
     messages.push_back(std::move(message));
   }
+}
+
+void stage_payloads(const DeltaGeometry& geometry, std::span<const std::size_t> chunks,
+                    PayloadName name, std::string_view who,
+                    const std::map<std::size_t, std::string>& payloads, DeltaReceiver& receiver) {
+  DeltaHeader header;
+  header.anchor = name.anchor != 0;
+  header.base_version = header.anchor ? 0 : name.base_version;
+  header.target_version = name.target_version;
+  DeltaIndex index = geometry.index_of(chunks, header);
+  std::vector<SegmentMessage> messages;
+  std::size_t first = 0;
+  for (const std::size_t chunk : chunks) {
+    const std::size_t count = geometry.segments(chunk);
+    const auto payload = payloads.find(chunk);
+    name.chunk = static_cast<std::uint32_t>(chunk);
+    read_payload(payload == payloads.end() ? std::string_view() : payload->second, name,
+                 fmt::format("{}, payload of chunk {}", who, chunk), first, count, index, messages);
+    first += count;
+  }
+  complete(index);
+  try {
+    receiver.announce(index);
+  } catch (const Error& error) {
+    throw Error(ErrorCode::check_failed, fmt::format("{}: {}", who, error.what()));
+  }
+  for (SegmentMessage& message : messages) {
+    const Staged staged = receiver.stage(std::move(message));
+    REFIT_CHECK(staged == Staged::taken || staged == Staged::repeated);
+  }
+  REFIT_CHECK(receiver.missing().empty());
 }
 
 }  // namespace refit

@@ -2,12 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "delta/delta_file.h"
+#include "delta/receiver.h"
 #include "delta/segment_message.h"
+#include "executor/delta/geometry.h"
 
 namespace refit {
 
@@ -37,6 +41,14 @@ std::string write_payload(const PayloadName& name, const DeltaIndex& index, std:
 void read_payload(std::string_view payload, const PayloadName& name, std::string_view where,
                   std::size_t first, std::size_t count, DeltaIndex& index,
                   std::vector<SegmentMessage>& messages);
+
+// Tells a receiver of `chunks`, ascending, of the version that `payloads` hold (by chunk; more may be
+// there), and stages it: nothing is missing then. `name` is that of any of them, `who` begins
+// messages. Error(check_failed): a payload is not what was sent, or the version is not for these
+// weights; nothing has happened to them.
+void stage_payloads(const DeltaGeometry& geometry, std::span<const std::size_t> chunks,
+                    PayloadName name, std::string_view who,
+                    const std::map<std::size_t, std::string>& payloads, DeltaReceiver& receiver);
 
 std::size_t payload_head_bytes(std::size_t segments);
 

@@ -1,7 +1,9 @@
 #include "executor/delta/run_versions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -14,6 +16,7 @@
 #include "executor/delta/delta_rank.h"
 #include "executor/delta/sized_schedule.h"
 #include "executor/detail/frame.h"
+#include "executor/object_store/published_version.h"
 
 namespace refit {
 namespace {
@@ -59,6 +62,7 @@ Finding finding_of(std::string_view in) {
 // Sums of a rank's work.
 struct RankWork {
   std::uint64_t scanned_bytes = 0, applied_bytes = 0;
+  std::uint64_t stored_bytes = 0, dense_stored_bytes = 0;  // written to a store and read from it
   double scan_cpu_s = 0, apply_cpu_s = 0;
 };
 
@@ -104,6 +108,7 @@ class VersionRun {
                 mode_of(plan.schedule)) {
     record_.version = plan.options.first_version;
     if (rank == Rank(0)) versions_.emplace(record_);
+    if (plan.options.store) store_ = plan.options.store();
   }
 
   void run() {
@@ -113,13 +118,22 @@ class VersionRun {
  private:
   void run_version(int i) {
     now_ = {};
+    work_ = {};
     now_.version = plan_.options.first_version + static_cast<std::uint64_t>(i);
     now_.is_anchor = i == 0 ? 1 : 0;
     exchange_sizes(memory_.begin(now_.version, i == 0));
 
     detail::RankIteration measured;
     measured.iteration = i;
-    deliver(measured, i + 1 == plan_.options.all_versions());
+    if (store_) {
+      deliver_by_store(measured);
+    } else {
+      deliver(measured, i + 1 == plan_.options.all_versions());
+    }
+    if (plan_.options.arrived) {
+      for (const std::size_t chunk : memory_.demanded())
+        plan_.options.arrived(memory_.rank(), now_.version, chunk, memory_.payload(chunk));
+    }
     stage();
     apply();
     commit();
@@ -173,9 +187,49 @@ class VersionRun {
     if (is_last) measured.timeline = std::move(timeline);
     for (const Move& move : moves.moves)
       now_.wire_bytes += static_cast<std::uint64_t>(move.bytes());
-    if (plan_.options.arrived) {
-      for (const std::size_t chunk : memory_.demanded())
-        plan_.options.arrived(memory_.rank(), now_.version, chunk, memory_.payload(chunk));
+    now_.dense_wire_bytes = dense_wire_bytes();
+  }
+
+  void deliver_by_store(detail::RankIteration& measured) {
+    const std::string prefix = "refit-" + to_hex(plan_.geometry.hash());
+    const double zero = seat_.start();
+    const double cpu_begin_s = thread_cpu_s();
+    const auto stored =
+        put_payloads(*store_, prefix, now_.version, static_cast<std::uint32_t>(memory_.rank().value),
+                     memory_.coded(), memory_.payloads());
+    count(memory_.coded());
+    // The manifest comes last: when it can be read, so can all that it names.
+    Manifest manifest;
+    for (const std::string& blob : seat_.all_gather(blob_of(stored))) {
+      const auto chunks = entries_of<StoredChunk>(blob);
+      manifest.chunks.insert(manifest.chunks.end(), chunks.begin(), chunks.end());
+    }
+    const std::uint64_t base = now_.is_anchor != 0 ? now_.version : now_.version - 1;
+    manifest.plan = plan_.geometry.hash();
+    manifest.base_version = base;
+    manifest.target_version = now_.version;
+    if (is_first()) put_manifest(*store_, prefix, std::move(manifest));
+    seat_.all_gather("");
+    std::vector<std::size_t> lacking;
+    std::ranges::set_difference(memory_.demanded(), memory_.coded(), std::back_inserter(lacking));
+    if (!lacking.empty()) {
+      manifest = get_manifest(*store_, prefix, plan_.geometry.hash(), base, now_.version);
+      for (auto& [chunk, payload] : get_payloads(*store_, prefix, manifest, lacking))
+        memory_.payload(chunk) = std::move(payload);
+    }
+    count(lacking);
+    measured.seconds = steady_clock_s() - zero;
+    measured.cpu_s = thread_cpu_s() - cpu_begin_s;
+    seat_.end();
+  }
+
+  void count(const std::vector<std::size_t>& stored) {
+    for (const std::size_t chunk : stored) {
+      work_.stored_bytes += payload_bytes_[chunk];
+      for (const PlacedRegion& placed : plan_.geometry.regions(chunk)) {
+        work_.dense_stored_bytes +=
+            placed.delta.box.elements() * static_cast<std::uint64_t>(placed.delta.element_bytes);
+      }
     }
   }
 
@@ -243,23 +297,26 @@ class VersionRun {
 
   void report(const detail::RankIteration& measured) {
     seat_.submit(detail::submission(measured));
-    const RankWork own{memory_.coding().bytes, memory_.applying().bytes, memory_.coding().cpu_s,
-                       memory_.applying().cpu_s};
+    work_.scanned_bytes = memory_.coding().bytes;
+    work_.scan_cpu_s = memory_.coding().cpu_s;
+    work_.applied_bytes = memory_.applying().bytes;
+    work_.apply_cpu_s = memory_.applying().cpu_s;
     std::string blob;
-    put(blob, own);
+    put(blob, work_);
     const std::vector<std::string> all = seat_.all_gather(blob);
     if (!is_first()) return;
     for (std::string_view in : all) {
       const auto work = take<RankWork>(in);
       now_.scanned_bytes += work.scanned_bytes;
       now_.applied_bytes += work.applied_bytes;
+      now_.wire_bytes += work.stored_bytes;
+      now_.dense_wire_bytes += work.dense_stored_bytes;
       now_.scan_cpu_s += work.scan_cpu_s;
       now_.apply_cpu_s += work.apply_cpu_s;
     }
     for (const TensorClass& c : plan_.refit.classes)
       now_.elements += static_cast<std::uint64_t>(c.elements());
     now_.dense_bytes = static_cast<std::uint64_t>(plan_.refit.unique_bytes());
-    now_.dense_wire_bytes = dense_wire_bytes();
     std::string words;
     put(words, now_);
     for (const std::uint64_t bytes : payload_bytes_) put(words, bytes);
@@ -301,6 +358,8 @@ class VersionRun {
   std::optional<MemoryVersionStore> versions_;  // on rank 0
   std::vector<std::uint64_t> payload_bytes_;
   DeltaVersion now_;
+  RankWork work_;
+  std::unique_ptr<ObjectStore> store_;
 };
 
 }  // namespace

@@ -1,0 +1,79 @@
+#include <csignal>
+
+#include <catch2/catch.hpp>
+#include <unistd.h>
+
+#include "tests/executor/delta_case.h"
+#include "tests/executor/tcp_case.h"
+
+namespace refit::test {
+namespace {
+
+// Ends its process with the first message of its third version of moves (the second after the
+// anchor).
+class Dying : public Tampering {
+ public:
+  using Tampering::Tampering;
+
+ private:
+  Message tamper(Message message) override {
+    kill(getpid(), SIGKILL);
+    return message;
+  }
+};
+
+std::string failure_of(const DeltaCase& c, const DeltaRunOptions& options, const TcpOptions& tcp) {
+  try {
+    execute_delta_tcp(c.schedule, c.refit, c.cluster, options, tcp);
+  } catch (const RankFailure& failure) {
+    return failure.what();
+  }
+  return "nothing happened";
+}
+
+DeltaCase small() { return delta_case({{1, 2, 0}, {1, 2, 1}, {32, 48}, Dtype::bf16, 2}); }
+
+}  // namespace
+
+TEST_CASE("tcp: twenty versions arrive bit for bit between processes", "[executor]") {
+  const DeltaCase c = small();
+  const DeltaMeasurement done =
+      execute_delta_tcp(c.schedule, c.refit, c.cluster, versions(20), patient());
+  REQUIRE(done.measurement.wrong_bytes == 0);
+  REQUIRE(done.versions.size() == 21);
+  for (const DeltaVersion& version : done.versions) {
+    CHECK(version.prints_compared == 1);
+    CHECK(version.prints_unequal == 0);
+  }
+  REQUIRE(done.measurement.iterations.size() == 20);
+  for (const Iteration& iteration : done.measurement.iterations) CHECK(iteration.seconds > 0);
+  // All ranks see the same payloads as threads of one process do.
+  const DeltaMeasurement threads =
+      execute_delta_inproc(c.schedule, c.refit, c.cluster, versions(20));
+  CHECK(done.payload_bytes == threads.payload_bytes);
+}
+
+TEST_CASE("tcp: a sender that is killed ends a run of versions with its name", "[executor]") {
+  const DeltaCase c = small();
+  TcpOptions tcp = patient();
+  int made = 0;  // of each rank's own copy
+  tcp.wrap = [&made](Rank rank, std::unique_ptr<Transport> real) -> std::unique_ptr<Transport> {
+    if (rank == Rank(1) && ++made == 3) return std::make_unique<Dying>(std::move(real));
+    return real;
+  };
+  const std::string said = failure_of(c, versions(5), tcp);
+  CHECK_THAT(said, Catch::Contains("rank 1"));
+  CHECK_THAT(said, Catch::Contains("killed by signal 9"));
+}
+
+TEST_CASE("tcp: a damaged payload is said once, and no rank applies its version", "[executor]") {
+  DeltaRunOptions options = versions(5);
+  options.arrived = [](Rank rank, std::uint64_t version, std::size_t, std::string& payload) {
+    if (rank == Rank(3) && version == 2 && !payload.empty()) payload[10] ^= 1;
+  };
+  const std::string said = failure_of(small(), options, patient());
+  CHECK_THAT(said, Catch::Contains("version 2 is not applied"));
+  CHECK_THAT(said, Catch::Contains("its head is damaged"));
+}
+
+}  // namespace refit::test
