@@ -44,10 +44,13 @@ std::vector<std::pair<std::string, std::string>> delta_facts(
   const auto changed = static_cast<double>(sum.changed);
   const double rate = ratio(changed, static_cast<double>(sum.elements));
   std::vector<std::pair<std::string, std::string>> facts;
-  facts.emplace_back("versions", fmt::format("{} to {}, after anchor {} ({} coded)", first + 1, last,
-                                             first, bytes_words(anchors)));
-  facts.emplace_back("changed", fmt::format("{:.3g} % of the elements in each version",
-                                            100 * rate));
+  facts.emplace_back("versions", anchors > 0
+                                     ? fmt::format("{} to {}, after anchor {} ({} coded)",
+                                                   first + 1, last, first, bytes_words(anchors))
+                                     : fmt::format("{} to {}, after {}, which both sides had",
+                                                   first + 1, last, first));
+  facts.emplace_back("changed",
+                     fmt::format("{:.3g} % of the elements in each version", 100 * rate));
   std::string sizes = "no change";
   if (sum.changed > 0) {
     sizes = fmt::format("{:.3f} in codes, {:.3f} with the payloads' heads",
@@ -58,20 +61,19 @@ std::vector<std::pair<std::string, std::string>> delta_facts(
                            bytes_per_change(*codec, rate));
   }
   facts.emplace_back("bytes per change", sizes);
+  facts.emplace_back("bytes moved",
+                     fmt::format("{} instead of {} dense: {:.1f} times less",
+                                 bytes_words(sum.wire_bytes), bytes_words(sum.dense_wire_bytes),
+                                 ratio(static_cast<double>(sum.dense_wire_bytes),
+                                       static_cast<double>(sum.wire_bytes))));
   facts.emplace_back(
-      "bytes moved",
-      fmt::format("{} instead of {} dense: {:.1f} times less", bytes_words(sum.wire_bytes),
-                  bytes_words(sum.dense_wire_bytes),
-                  ratio(static_cast<double>(sum.dense_wire_bytes),
-                        static_cast<double>(sum.wire_bytes))));
-  facts.emplace_back("scan and code",
-                     fmt::format("{:.3g} GB/s of weights per core, with hashes and fingerprints",
-                                 1e-9 * ratio(static_cast<double>(sum.scanned_bytes),
-                                              sum.scan_cpu_s)));
-  facts.emplace_back("check and apply",
-                     fmt::format("{:.3g} GB/s of weights per core, with the base checked before",
-                                 1e-9 * ratio(static_cast<double>(sum.applied_bytes),
-                                              sum.apply_cpu_s)));
+      "scan and code",
+      fmt::format("{:.3g} GB/s of weights per core, with hashes and fingerprints",
+                  1e-9 * ratio(static_cast<double>(sum.scanned_bytes), sum.scan_cpu_s)));
+  facts.emplace_back(
+      "check and apply",
+      fmt::format("{:.3g} GB/s of weights per core, with the base checked before",
+                  1e-9 * ratio(static_cast<double>(sum.applied_bytes), sum.apply_cpu_s)));
   facts.emplace_back("fingerprints",
                      compared == 0 ? "not compared"
                                    : fmt::format("{} of {} tensors of all versions equal on both "

@@ -94,13 +94,13 @@ Run finished(DeltaMeasurement done, const Schedule& schedule, const Scenario& sc
     run.measurement.environment.push_back(std::move(fact));
   if (by_store) return run;
   run.sized = sized_plan(schedule, scenario.refit, options.moves, done.payload_bytes);
-  run.measurement.largest_rank_bytes =
-      largest_rank_bytes(write_out(run.sized->schedule, scenario.refit, scenario.cluster,
-                                   run.sized->moves),
-                         schedule.ranks);
+  run.measurement.largest_rank_bytes = largest_rank_bytes(
+      write_out(run.sized->schedule, scenario.refit, scenario.cluster, run.sized->moves),
+      schedule.ranks);
   run.measurement.environment.emplace_back(
-      "times", "of the payloads on the wire alone; size and pred are of the last version, with "
-               "the sizes its payloads had instead of those the plan expected");
+      "times",
+      "of the payloads on the wire alone; size and pred are of the last version, with "
+      "the sizes its payloads had instead of those the plan expected");
   return run;
 }
 
@@ -122,24 +122,23 @@ Run run_versions_tcp(const Schedule& schedule, const Scenario& scenario,
   TcpOptions tcp;
   if (place) {
     tcp.failure.timeout_s = faults.timeout_s.value_or(tcp.failure.timeout_s);
-    return finished(execute_delta_tcp_rank(*place, schedule, scenario.refit, scenario.cluster,
-                                           versions, tcp),
-                    schedule, scenario, options, store.has_value(),
-                    store ? kStore : kLinksNotKnown);
+    return finished(
+        execute_delta_tcp_rank(*place, schedule, scenario.refit, scenario.cluster, versions, tcp),
+        schedule, scenario, options, store.has_value(), store ? kStore : kLinksNotKnown);
   }
   // Ranks that share a core wait for it: that is no sign of a loss.
   const double cores = std::max(1u, std::thread::hardware_concurrency());
   tcp.failure.timeout_s =
       faults.timeout_s.value_or(std::max(tcp.failure.timeout_s, 0.25 * schedule.ranks / cores));
-  return finished(
-      execute_delta_tcp(schedule, scenario.refit, scenario.cluster, versions, tcp), schedule,
-      scenario, options, store.has_value(), store ? kStore : kLoopback);
+  return finished(execute_delta_tcp(schedule, scenario.refit, scenario.cluster, versions, tcp),
+                  schedule, scenario, options, store.has_value(), store ? kStore : kLoopback);
 }
 
 // The lab is a process of its own: its measurement comes back as text, and the versions after it.
 Run run_versions_over_lab(const Schedule& schedule, const Scenario& scenario,
                           const ExecuteOptions& options, const RunFaults& faults) {
-  const DeltaRunOptions versions = versions_of(scenario, options, faults, {});
+  DeltaRunOptions versions = versions_of(scenario, options, faults, {});
+  versions.anchor = false;  // a hundred times what a version is, on links that are slow on purpose
   LabOptions lab_options;
   lab_options.fair = true;  // rounds wait for their slowest transfer, so single transfers matter
   const std::string text = run_in_lab(scenario.cluster, lab_options, [&](Lab& lab) {
@@ -153,12 +152,11 @@ Run run_versions_over_lab(const Schedule& schedule, const Scenario& scenario,
     RunReport report;
     report.measurement = done.measurement;
     report.measurement.transport = "tcp --lab";
-    const SizedPlan sized =
-        sized_plan(schedule, scenario.refit, options.moves, done.payload_bytes);
-    report.not_graded = envelope_fault(
-        report.measurement,
-        write_out(sized.schedule, scenario.refit, scenario.cluster, sized.moves),
-        static_cast<int>(std::thread::hardware_concurrency()));
+    const SizedPlan sized = sized_plan(schedule, scenario.refit, options.moves, done.payload_bytes);
+    report.not_graded =
+        envelope_fault(report.measurement,
+                       write_out(sized.schedule, scenario.refit, scenario.cluster, sized.moves),
+                       static_cast<int>(std::thread::hardware_concurrency()));
     std::ostringstream out;
     write_measurement(out, report);
     return out.str() + '\0' + encode_versions(done);

@@ -127,8 +127,7 @@ std::optional<RunReport> measure(const RunCase& run, const Runner& runner,
   if (result.sized) {
     as_run.schedule = std::move(result.sized->schedule);
     execute.moves = result.sized->moves;
-    if (runner.has_network)
-      prediction = predict(as_run.schedule, run.scenario.cluster, links_only);
+    if (runner.has_network) prediction = predict(as_run.schedule, run.scenario.cluster, links_only);
   }
   RunReport report;
   report.scenario = run.scenario.name;

@@ -20,7 +20,7 @@ struct SizedPlan {
 
 struct Run {
   Measurement measurement;
-  std::string not_graded;  // why no prediction may be held against it; empty: one may
+  std::string not_graded;               // why no prediction may be held against it; empty: one may
   std::optional<SizedPlan> sized = {};  // of the last version, if the plan's moves carried it
 };
 

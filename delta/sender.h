@@ -28,8 +28,8 @@ class DeltaSender {
   const DeltaIndex& prepare(std::span<const RegionView> weights, std::uint64_t target_version,
                             DeltaMode mode = DeltaMode::empty);
 
-  // The baseline as it is, for receivers that hold nothing yet or in another layout. `mode` is dense
-  // or anchor. Its commit changes nothing here.
+  // The baseline as it is, for receivers that hold nothing yet or in another layout. `mode` is
+  // dense or anchor. Its commit changes nothing here.
   const DeltaIndex& prepare_anchor(DeltaMode mode = DeltaMode::anchor);
 
   // Of the version under way. Error(bad_input) if there is none, or no such segment.

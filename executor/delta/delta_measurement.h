@@ -12,16 +12,16 @@ namespace refit {
 // What became of one version, over all ranks.
 struct DeltaVersion {
   std::uint64_t version = 0;
-  std::uint32_t is_anchor = 0;
+  std::uint32_t is_anchor = 0;        // the first: it travelled whole, or both sides had it
   std::uint32_t prints_compared = 0;  // tensors whose fingerprints were compared
   std::uint32_t prints_unequal = 0;
   std::uint32_t chunks = 0;
   std::uint64_t elements = 0;  // of the model, once
   std::uint64_t changed = 0;
-  std::uint64_t dense_bytes = 0;  // of the model, once
-  std::uint64_t payload_bytes = 0;  // of all chunks, once
-  std::uint64_t code_bytes = 0;     // of these, without the payloads' heads
-  std::uint64_t wire_bytes = 0;     // of all moves
+  std::uint64_t dense_bytes = 0;       // of the model, once
+  std::uint64_t payload_bytes = 0;     // of all chunks, once
+  std::uint64_t code_bytes = 0;        // of these, without the payloads' heads
+  std::uint64_t wire_bytes = 0;        // of all moves
   std::uint64_t dense_wire_bytes = 0;  // of the same moves, had the content travelled as it is
   std::uint64_t scanned_bytes = 0;     // compared and coded, over all ranks
   std::uint64_t applied_bytes = 0;     // checked and changed
@@ -29,7 +29,8 @@ struct DeltaVersion {
 };
 
 // A run of versions: times and wrong bytes as of any run, of the moves alone; and what the changes
-// were. The anchor is the first of `versions` and no iteration.
+// were. The first of `versions`
+// is no iteration.
 struct DeltaMeasurement {
   Measurement measurement;
   std::vector<DeltaVersion> versions;

@@ -17,9 +17,12 @@ namespace refit {
 struct DeltaRunOptions {
   int versions = 5;
   int warmup = 0;                   // versions before these, which are not timed
-  std::uint64_t first_version = 0;  // travels as an anchor, in warm-up; the others follow it
-  bool check = true;                // every element of every destination, after every version
-  UpdateModel model;                // of the trainer
+  std::uint64_t first_version = 0;  // the others follow it
+  // The first version travels, whole and in warm-up, to receivers that hold nothing. Otherwise both
+  // sides have it before the run begins, as from one checkpoint.
+  bool anchor = true;
+  bool check = true;  // every element of every destination, after every version
+  UpdateModel model;  // of the trainer
   std::uint32_t segment_elements = kMostSegmentElements;
   MoveOptions moves;
   // Where there is one, payloads travel through it instead of by the plan's moves: owners write,
@@ -28,7 +31,7 @@ struct DeltaRunOptions {
   // Called when all payloads have come and nothing is checked yet; tests break things here.
   std::function<void(Rank, std::uint64_t version, std::size_t chunk, std::string& payload)> arrived;
 
-  int all_versions() const { return 1 + warmup + versions; }  // with the anchor
+  int all_versions() const { return 1 + warmup + versions; }  // with the first
 };
 
 }  // namespace refit

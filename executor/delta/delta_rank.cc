@@ -120,16 +120,37 @@ void DeltaRank::make_sender(std::uint64_t version) {
   sender_.emplace(identity, std::move(held), version);
 }
 
-void DeltaRank::make_receiver(std::uint64_t version) {
+std::vector<HeldRegion> DeltaRank::held_by_receiver() {
   std::vector<HeldRegion> held;
   for (const std::size_t chunk : demanded_) {
     for (const PlacedRegion& placed : geometry_.regions(chunk))
       held.push_back({placed.delta, receivers_[placed.delta.tensor]->weights.place(placed.region)});
   }
+  return held;
+}
+
+void DeltaRank::make_receiver(std::uint64_t version, const Hash128& state) {
+  if (demanded_.empty()) return;
   VersionRecord record;
   record.version = version;
+  record.state = state;
   versions_.emplace(record);
-  receiver_.emplace(Hash128{}, geometry_.hash(), std::move(held), *versions_);
+  receiver_.emplace(Hash128{}, geometry_.hash(), held_by_receiver(), *versions_);
+}
+
+void DeltaRank::load(std::uint64_t version) {
+  version_ = version;
+  make_sender(version);
+  for (auto& receiver : receivers_) {
+    if (!receiver) continue;
+    receiver->expected.step_to(version);
+    receiver->expected.write(receiver->weights.bytes());
+  }
+  // What a sender of these very weights would say that their state is.
+  DeltaHeader identity;
+  identity.plan_hash = geometry_.hash();
+  identity.segment_elements = geometry_.segment_elements();
+  make_receiver(version, DeltaSender(identity, held_by_receiver(), version).state());
 }
 
 PayloadName DeltaRank::name(std::size_t chunk) const {
@@ -144,7 +165,7 @@ std::vector<CodedChunk> DeltaRank::begin(std::uint64_t version, bool anchor) {
   anchor_ = anchor;
   if (anchor) {
     make_sender(version);
-    if (!demanded_.empty()) make_receiver(version);
+    make_receiver(version, {});
   } else {
     for (auto& trainer : trainers_) {
       if (!trainer) continue;
@@ -242,11 +263,11 @@ void DeltaRank::apply() {
   const double start = thread_cpu_s();
   const auto torn = receiver_->apply();
   if (!torn.empty()) {
-    throw Error(ErrorCode::check_failed,
-                fmt::format("rank {}: {} segments are neither version {} nor {}, the first in "
-                            "region {}; load an anchor",
-                            rank_.value, torn.size(), base_version_, version_,
-                            torn.front().name.region));
+    throw Error(
+        ErrorCode::check_failed,
+        fmt::format("rank {}: {} segments are neither version {} nor {}, the first in "
+                    "region {}; load an anchor",
+                    rank_.value, torn.size(), base_version_, version_, torn.front().name.region));
   }
   for (const auto& receiver : receivers_)
     if (receiver) apply_work_.bytes += receiver->weights.bytes().size();

@@ -57,6 +57,9 @@ class DeltaRank : public OpMemory {
   DeltaRank(const Refit& refit, const Schedule& schedule, const DeltaGeometry& geometry, Rank rank,
             const UpdateModel& model, DeltaMode mode);
 
+  // Both sides have this version, as from one checkpoint; begin() goes on from there.
+  void load(std::uint64_t version);
+
   // The first version of a run is an anchor: whoever holds nothing yet can begin with it, and so
   // can receivers whose layout is new.
   std::vector<CodedChunk> begin(std::uint64_t version, bool anchor);
@@ -87,7 +90,7 @@ class DeltaRank : public OpMemory {
   std::int64_t count_wrong(std::uint64_t version, std::vector<WrongByte>& examples);
   std::vector<ShardPrint> prints() const;
 
-  const CodingWork& coding() const { return coding_work_; }    // of this version
+  const CodingWork& coding() const { return coding_work_; }  // of this version
   const CodingWork& applying() const { return apply_work_; }
 
  private:
@@ -106,7 +109,8 @@ class DeltaRank : public OpMemory {
   bool demands(const Parcel& parcel) const;
   void find_chunks();
   void make_sender(std::uint64_t version);
-  void make_receiver(std::uint64_t version);
+  std::vector<HeldRegion> held_by_receiver();
+  void make_receiver(std::uint64_t version, const Hash128& state);
   PayloadName name(std::size_t chunk) const;
   template <class Visit>
   void for_each_chunk(const Op& op, const Visit& visit) const;

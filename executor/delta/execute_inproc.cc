@@ -79,8 +79,7 @@ class ThreadSeat : public DeltaSeat {
     // The latest to come says when.
     double latest = 0;
     const double now = steady_clock_s();
-    for (const std::string& blob :
-         all_gather({reinterpret_cast<const char*>(&now), sizeof now})) {
+    for (const std::string& blob : all_gather({reinterpret_cast<const char*>(&now), sizeof now})) {
       double moment = 0;
       blob.copy(reinterpret_cast<char*>(&moment), sizeof moment);
       latest = std::max(latest, moment);

@@ -32,8 +32,8 @@ class DeltaGeometry {
     return first_chunk_[parcel.index()] + static_cast<std::size_t>(chunk);
   }
   std::span<const PlacedRegion> regions(std::size_t chunk) const {
-    return std::span(regions_).subspan(
-        regions_of_chunk_[chunk], regions_of_chunk_[chunk + 1] - regions_of_chunk_[chunk]);
+    return std::span(regions_).subspan(regions_of_chunk_[chunk],
+                                       regions_of_chunk_[chunk + 1] - regions_of_chunk_[chunk]);
   }
   std::uint32_t segments(std::size_t chunk) const;
   std::uint32_t segment_elements() const { return segment_elements_; }

@@ -77,8 +77,7 @@ void read_payload(std::string_view payload, const PayloadName& name, std::string
   for (CodedSegment& segment : segments) segment = detail::take<CodedSegment>(in);
   if (detail::take<std::uint64_t>(in) != hash64(bytes_of(hashed)))
     refuse(where, "its head is damaged (its hash does not fit); send it again");
-  if (found != name)
-    refuse(where, fmt::format("is of {}, not of {}", words(found), words(name)));
+  if (found != name) refuse(where, fmt::format("is of {}, not of {}", words(found), words(name)));
   std::uint64_t code_bytes = 0;
   for (const CodedSegment& segment : segments) code_bytes += segment.payload_bytes;
   if (code_bytes != in.size())
@@ -106,8 +105,8 @@ void read_payload(std::string_view payload, const PayloadName& name, std::string
     SegmentMessage message;
     message.name = {name.target_version, region.id,
                     static_cast<std::uint32_t>(first + i) - region.first_segment};
-    message.encoded = {segment.mode, segment.changed, segment.threshold,
-                       {code.begin(), code.end()}};
+    message.encoded = {
+        segment.mode, segment.changed, segment.threshold, {code.begin(), code.end()}};
     message.payload_hash = segment.payload_hash;
     messages.push_back(std::move(message));
   }

@@ -42,8 +42,8 @@ void read_payload(std::string_view payload, const PayloadName& name, std::string
                   std::size_t first, std::size_t count, DeltaIndex& index,
                   std::vector<SegmentMessage>& messages);
 
-// Tells a receiver of `chunks`, ascending, of the version that `payloads` hold (by chunk; more may be
-// there), and stages it: nothing is missing then. `name` is that of any of them, `who` begins
+// Tells a receiver of `chunks`, ascending, of the version that `payloads` hold (by chunk; more may
+// be there), and stages it: nothing is missing then. `name` is that of any of them, `who` begins
 // messages. Error(check_failed): a payload is not what was sent, or the version is not for these
 // weights; nothing has happened to them.
 void stage_payloads(const DeltaGeometry& geometry, std::span<const std::size_t> chunks,

@@ -121,10 +121,14 @@ class VersionRun {
     work_ = {};
     now_.version = plan_.options.first_version + static_cast<std::uint64_t>(i);
     now_.is_anchor = i == 0 ? 1 : 0;
-    exchange_sizes(memory_.begin(now_.version, i == 0));
-
     detail::RankIteration measured;
     measured.iteration = i;
+    if (i == 0 && !plan_.options.anchor) {
+      memory_.load(now_.version);
+      check(measured);
+      return report(measured);
+    }
+    exchange_sizes(memory_.begin(now_.version, i == 0));
     if (store_) {
       deliver_by_store(measured);
     } else {
@@ -153,11 +157,11 @@ class VersionRun {
         if (known[chunk.chunk]) {
           // Replicas of a trainer are equal, and so is what they code.
           if (payload_bytes_[chunk.chunk] == chunk.bytes) continue;
-          throw Error(ErrorCode::check_failed,
-                      fmt::format("version {}, chunk {}: owners have coded {} and {} bytes; "
-                                  "replicas of the trainer differ",
-                                  now_.version, chunk.chunk, payload_bytes_[chunk.chunk],
-                                  chunk.bytes));
+          throw Error(
+              ErrorCode::check_failed,
+              fmt::format("version {}, chunk {}: owners have coded {} and {} bytes; "
+                          "replicas of the trainer differ",
+                          now_.version, chunk.chunk, payload_bytes_[chunk.chunk], chunk.bytes));
         }
         known[chunk.chunk] = true;
         payload_bytes_[chunk.chunk] = chunk.bytes;
@@ -172,9 +176,8 @@ class VersionRun {
 
   void deliver(detail::RankIteration& measured, bool is_last) {
     const Schedule schedule = sized_schedule(plan_.schedule, plan_.geometry, payload_bytes_);
-    const Moves moves =
-        write_out(schedule, plan_.refit, plan_.cluster,
-                  sized_moves(plan_.options.moves, plan_.geometry, payload_bytes_));
+    const Moves moves = write_out(schedule, plan_.refit, plan_.cluster,
+                                  sized_moves(plan_.options.moves, plan_.geometry, payload_bytes_));
     const RunContext context{schedule, plan_.refit, plan_.cluster, moves};
     const RankProgram program = rank_program(schedule, moves, memory_.rank());
     Transport& transport = seat_.connect(context);
@@ -194,9 +197,9 @@ class VersionRun {
     const std::string prefix = "refit-" + to_hex(plan_.geometry.hash());
     const double zero = seat_.start();
     const double cpu_begin_s = thread_cpu_s();
-    const auto stored =
-        put_payloads(*store_, prefix, now_.version, static_cast<std::uint32_t>(memory_.rank().value),
-                     memory_.coded(), memory_.payloads());
+    const auto stored = put_payloads(*store_, prefix, now_.version,
+                                     static_cast<std::uint32_t>(memory_.rank().value),
+                                     memory_.coded(), memory_.payloads());
     count(memory_.coded());
     // The manifest comes last: when it can be read, so can all that it names.
     Manifest manifest;
@@ -268,7 +271,8 @@ class VersionRun {
 
     // Rank 0 keeps the record of the whole: it moves on when the last rank has acknowledged.
     Hasher128 states;
-    for (const Finding& finding : findings) states.add(std::as_bytes(std::span(finding.state.bytes)));
+    for (const Finding& finding : findings)
+      states.add(std::as_bytes(std::span(finding.state.bytes)));
     VersionRecord next;
     next.version = now_.version;
     next.state = states.digest();

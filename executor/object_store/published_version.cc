@@ -80,9 +80,8 @@ std::vector<StoredChunk> put_payloads(ObjectStore& store, const std::string& pre
 }
 
 void put_manifest(ObjectStore& store, const std::string& prefix, Manifest manifest) {
-  std::ranges::sort(manifest.chunks, {}, [](const StoredChunk& chunk) {
-    return std::pair(chunk.chunk, chunk.owner);
-  });
+  std::ranges::sort(manifest.chunks, {},
+                    [](const StoredChunk& chunk) { return std::pair(chunk.chunk, chunk.owner); });
   const auto again = std::ranges::unique(manifest.chunks, {}, &StoredChunk::chunk);
   manifest.chunks.erase(again.begin(), again.end());
   store.put(manifest_key(prefix, manifest.target_version), write_manifest(manifest));
@@ -125,9 +124,8 @@ std::map<std::size_t, std::string> get_payloads(ObjectStore& store, const std::s
     const std::string range = bytes > 0 ? store.get(key, wanted[i].first, bytes) : std::string();
     for (; i < end; ++i) {
       const StoredChunk& chunk = wanted[i];
-      std::string payload = range.substr(chunk.first - (wanted[end - 1].first +
-                                                        wanted[end - 1].bytes - bytes),
-                                         chunk.bytes);
+      std::string payload = range.substr(
+          chunk.first - (wanted[end - 1].first + wanted[end - 1].bytes - bytes), chunk.bytes);
       // What was damaged on its way comes right the second time.
       if (hash_of(payload) != chunk.hash) payload = store.get(key, chunk.first, chunk.bytes);
       if (hash_of(payload) != chunk.hash)

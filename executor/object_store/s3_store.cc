@@ -36,7 +36,7 @@ struct S3Store::Request {
   const char* verb;
   std::string url;
   std::string_view body = {};
-  std::string range = {};  // "0-99"
+  std::string range = {};                 // "0-99"
   std::uint64_t most_bytes = kMostWords;  // of the answer
 };
 
@@ -154,10 +154,9 @@ S3Store::Reply S3Store::ask(const Request& request) {
       const std::string code = element(reply.body, "Code");
       throw Error(ErrorCode::environment,
                   fmt::format("{} {}: {}{}", request.verb, request.url,
-                              reply.status == 0
-                                  ? reply.problem
-                                  : fmt::format("status {}{}{}", reply.status,
-                                                code.empty() ? "" : ", ", code),
+                              reply.status == 0 ? reply.problem
+                                                : fmt::format("status {}{}{}", reply.status,
+                                                              code.empty() ? "" : ", ", code),
                               again ? fmt::format(", {} times", n) : ""));
     }
     ++counts_.retries;
@@ -182,8 +181,7 @@ void S3Store::put(const std::string& key, std::string_view bytes) {
 void S3Store::put_in_parts(const std::string& key, std::string_view bytes) {
   const std::uint64_t part_bytes =
       std::max(options_.part_bytes, (bytes.size() + kMostParts - 1) / kMostParts);
-  const std::string upload =
-      element(ask({"POST", url_of(key) + "?uploads="}).body, "UploadId");
+  const std::string upload = element(ask({"POST", url_of(key) + "?uploads="}).body, "UploadId");
   if (upload.empty() || upload.find_first_of("&?#% ") != std::string::npos)
     throw Error(ErrorCode::environment,
                 fmt::format("{}: the store begins no upload in parts", url_of(key)));
@@ -192,12 +190,12 @@ void S3Store::put_in_parts(const std::string& key, std::string_view bytes) {
     std::uint64_t number = 0;
     for (std::size_t at = 0; at < bytes.size(); at += part_bytes) {
       ++number;
-      const Reply part = ask({"PUT", fmt::format("{}?partNumber={}&uploadId={}", url_of(key),
-                                                 number, upload),
-                              bytes.substr(at, part_bytes)});
+      const Reply part =
+          ask({"PUT", fmt::format("{}?partNumber={}&uploadId={}", url_of(key), number, upload),
+               bytes.substr(at, part_bytes)});
       ++counts_.parts;
-      list += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", number,
-                          part.etag);
+      list +=
+          fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", number, part.etag);
     }
     list += "</CompleteMultipartUpload>";
     ask({"POST", fmt::format("{}?uploadId={}", url_of(key), upload), list});
@@ -209,7 +207,10 @@ void S3Store::put_in_parts(const std::string& key, std::string_view bytes) {
 }
 
 std::string S3Store::get(const std::string& key, std::uint64_t first, std::uint64_t bytes) {
-  Reply reply = ask({"GET", url_of(key), {}, fmt::format("{}-{}", first, first + bytes - 1),
+  Reply reply = ask({"GET",
+                     url_of(key),
+                     {},
+                     fmt::format("{}-{}", first, first + bytes - 1),
                      std::max(bytes, kMostWords)});
   if (reply.body.size() != bytes)
     throw Error(ErrorCode::environment,
@@ -221,8 +222,9 @@ std::string S3Store::get(const std::string& key, std::uint64_t first, std::uint6
 std::string S3Store::get_all(const std::string& key, std::uint64_t most_bytes) {
   Reply reply = ask({"GET", url_of(key), {}, {}, std::max(most_bytes, kMostWords)});
   if (reply.body.size() > most_bytes)
-    throw Error(ErrorCode::environment, fmt::format("{}: has {} bytes, more than the {} it may have",
-                                                    url_of(key), reply.body.size(), most_bytes));
+    throw Error(ErrorCode::environment,
+                fmt::format("{}: has {} bytes, more than the {} it may have", url_of(key),
+                            reply.body.size(), most_bytes));
   return std::move(reply.body);
 }
 

@@ -21,7 +21,8 @@ struct S3Counts {
   std::uint64_t requests = 0, retries = 0, parts = 0;
 };
 
-// A bucket of an object store that speaks S3, or a folder in it: http://HOST[:PORT]/BUCKET[/PREFIX].
+// A bucket of an object store that speaks S3, or a folder in it:
+// http://HOST[:PORT]/BUCKET[/PREFIX].
 class S3Store : public ObjectStore {
  public:
   // Error(bad_input) if the URL is none of these. Nothing is asked of the server yet.

@@ -34,8 +34,8 @@ struct Crash {};
 
 // One trainer, one engine, 64 x 96 BF16 elements in four chunks of eight segments each.
 struct Site {
-  DeltaCase c = delta_case({{1, 1, 0}, {1, 1, 0}, {64, 96}, Dtype::bf16, 1}, "delta_reshard",
-                           Codec::rice, 4);
+  DeltaCase c =
+      delta_case({{1, 1, 0}, {1, 1, 0}, {64, 96}, Dtype::bf16, 1}, "delta_reshard", Codec::rice, 4);
   DeltaGeometry geometry{c.refit, in_four(c.schedule), kSegment};
   std::vector<std::size_t> chunks;
 
@@ -92,9 +92,9 @@ class Sender {
     std::size_t first = 0;
     for (const std::size_t chunk : site_.chunks) {
       const std::size_t count = site_.geometry.segments(chunk);
-      payloads[chunk] = write_payload({base, base + 1, static_cast<std::uint32_t>(chunk), 0}, index,
-                                      first, count,
-                                      [&](std::size_t i) -> decltype(auto) { return sender_->code(i); });
+      payloads[chunk] =
+          write_payload({base, base + 1, static_cast<std::uint32_t>(chunk), 0}, index, first, count,
+                        [&](std::size_t i) -> decltype(auto) { return sender_->code(i); });
       first += count;
     }
     Manifest manifest{site_.geometry.hash(), base, base + 1,
@@ -130,8 +130,7 @@ class Engine {
 
   void fetch(ObjectStore& store) {
     const std::uint64_t base = versions_.read().version;
-    const Manifest manifest =
-        get_manifest(store, kPrefix, site_.geometry.hash(), base, base + 1);
+    const Manifest manifest = get_manifest(store, kPrefix, site_.geometry.hash(), base, base + 1);
     payloads_ = get_payloads(store, kPrefix, manifest, site_.chunks);
   }
   void stage() {
@@ -346,7 +345,8 @@ TEST_CASE("delta: 120 seeded interruptions leave the new version or the old one"
   CHECK(refused >= 30);
 }
 
-TEST_CASE("delta: an engine that is killed in apply goes on over its mapped weights", "[executor]") {
+TEST_CASE("delta: an engine that is killed in apply goes on over its mapped weights",
+          "[executor]") {
   const Site site;
   Objects objects;
   MemoryStore store(objects);
@@ -362,8 +362,7 @@ TEST_CASE("delta: an engine that is killed in apply goes on over its mapped weig
     const std::string file = folder / "weights", record = folder / "version";
     FileVersionStore::create(record, record_of(site, 0));
     const int descriptor = open(file.c_str(), O_RDWR | O_CREAT, 0600);
-    REQUIRE(write(descriptor, before.data(), before.size()) ==
-            static_cast<ssize_t>(before.size()));
+    REQUIRE(write(descriptor, before.data(), before.size()) == static_cast<ssize_t>(before.size()));
     const auto map = [&] {
       void* at = mmap(nullptr, before.size(), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
       REQUIRE(at != MAP_FAILED);

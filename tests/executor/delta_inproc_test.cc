@@ -71,13 +71,23 @@ TEST_CASE("delta: a new layout begins with an anchor where the old one stopped",
   CHECK(done.versions.back().version == 6);
 }
 
+TEST_CASE("delta: without an anchor both sides begin with the version they have", "[executor]") {
+  DeltaRunOptions options = versions(4);
+  options.anchor = false;
+  options.first_version = 2;
+  const DeltaMeasurement done = run(delta_case(tall()), options);
+  require_right(done, 4);
+  CHECK(done.versions.front().payload_bytes == 0);
+  CHECK(done.versions.back().version == 6);
+}
+
 TEST_CASE("delta: ranks that train and generate take their own changes", "[executor]") {
   M2nCase c = tall();
   DeltaCase colocated = delta_case(c);
   // Destinations on the ranks of the sources, as make_refit does not make them.
   for (TensorClass& tensor : colocated.refit.classes) {
-    tensor.destination = Layout(tensor.shape(), Mesh(Rank(0), {{"tp", 4, 1}}),
-                                {shard(2, Split::even())});
+    tensor.destination =
+        Layout(tensor.shape(), Mesh(Rank(0), {{"tp", 4, 1}}), {shard(2, Split::even())});
   }
   colocated.refit.destinations = {Rank(0), Rank(1), Rank(2), Rank(3)};
   PlanOptions options;

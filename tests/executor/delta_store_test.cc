@@ -89,7 +89,8 @@ S3Options hasty() {
 
 TEST_CASE("store: a busy server and half an answer are asked again, a refusal is not",
           "[executor]") {
-  const std::string busy = "HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+  const std::string busy =
+      "HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
   const std::string half =
       "HTTP/1.1 206 Partial Content\r\nContent-Length: 10\r\nConnection: close\r\n\r\n01234";
   const std::string whole =

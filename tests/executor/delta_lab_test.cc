@@ -1,0 +1,64 @@
+// The moves of a version over an emulated cluster, held against the prediction for the sizes that
+// its payloads really have.
+#include <catch2/catch.hpp>
+
+#include "executor/delta/execute_delta.h"
+#include "executor/delta/sized_schedule.h"
+#include "executor/lab_envelope.h"
+#include "planner/plan.h"
+#include "sim/predict.h"
+#include "tests/executor/delta_case.h"
+#include "tests/executor/lab_case.h"
+
+namespace refit::test {
+
+TEST_CASE("lab: versions take the time that their payloads' sizes predict", "[executor][lab]") {
+  if (lab_is_refused()) return;
+  // Four trainers with a quarter of 1024 x 1024 BF16 each, two engines of two ranks in one domain.
+  Refit refit = make_refit({{1, 4, 0}, {2, 2, 1}, {1024, 1024}, Dtype::bf16, 4});
+  const Cluster cluster = lab_cluster({.nic_bytes_per_s = 0.12e6, .nvlink_bytes_per_s = 4e6});
+  PlanOptions plan_options;
+  plan_options.delta = DeltaOptions{{}, {0.2}, "as tested"};
+  const Schedule schedule = plan(refit, cluster, named_policy("delta_reshard"), plan_options);
+  DeltaRunOptions options;
+  options.versions = 3;
+  options.anchor = false;
+  // A third of the weights change: payloads that are long beside what a port lets through at once.
+  options.model.learning_rate = 1e-4;
+  LabOptions lab_options;
+  lab_options.fair = true;
+  lab_options.burst_bytes = 2000;
+  lab_options.prove = false;
+  const std::string said = run_in_lab(cluster, lab_options, [&](Lab& lab) {
+    TcpOptions tcp;
+    tcp.network = &lab;
+    tcp.socket_buffer_bytes = 16 << 10;
+    tcp.failure.timeout_s = 30;
+    tcp.failure.stall_timeout_s = 60;
+    const DeltaMeasurement done = execute_delta_tcp(schedule, refit, cluster, options, tcp);
+    const DeltaGeometry geometry(refit, schedule);
+    const Schedule sized = sized_schedule(schedule, geometry, done.payload_bytes);
+    PredictOptions links;
+    links.network_model.nic_efficiency = lab_goodput({});
+    links.network_model.nvlink_efficiency = lab_goodput({});
+    const double predicted_s = predict(sized, cluster, links).makespan_s;
+    const double measured_s = done.measurement.iterations.back().seconds;
+    std::uint32_t unequal = 0;
+    for (const DeltaVersion& version : done.versions) unequal += version.prints_unequal;
+    return fmt::format("{} {} {} {} {}", done.measurement.wrong_bytes, unequal,
+                       done.versions.size(), measured_s, predicted_s);
+  });
+  std::istringstream in(said);
+  std::int64_t wrong = -1, unequal = -1, versions = 0;
+  double measured_s = 0, predicted_s = 0;
+  in >> wrong >> unequal >> versions >> measured_s >> predicted_s;
+  CAPTURE(said);
+  CHECK(wrong == 0);
+  CHECK(unequal == 0);
+  CHECK(versions == 4);
+  CHECK(predicted_s > 0.3);
+  CHECK(measured_s / predicted_s > 0.9);
+  CHECK(measured_s / predicted_s < 1.15);
+}
+
+}  // namespace refit::test
