@@ -48,7 +48,7 @@ std::function<std::unique_ptr<ObjectStore>()> opener(const std::string& url) {
 }
 
 DeltaRunOptions versions_of(const Scenario& scenario, const ExecuteOptions& options,
-                            const RunFaults& faults, const std::optional<std::string>& store) {
+                            const RunFaults& faults, const VersionOptions& choices) {
   if (faults.policy != FaultPolicy::fail || faults.inject) {
     throw Error(ErrorCode::bad_input,
                 "a run of versions ends when a rank is lost: the version before stays; leave "
@@ -61,7 +61,8 @@ DeltaRunOptions versions_of(const Scenario& scenario, const ExecuteOptions& opti
   versions.check = options.check;
   versions.model.seed = options.seed;
   versions.moves = options.moves;
-  if (store) versions.store = opener(*store);
+  versions.model.learning_rate = choices.learning_rate;
+  if (choices.store) versions.store = opener(*choices.store);
   return versions;
 }
 
@@ -104,42 +105,46 @@ Run finished(DeltaMeasurement done, const Schedule& schedule, const Scenario& sc
   return run;
 }
 
-}  // namespace
-
 Run run_versions_inproc(const Schedule& schedule, const Scenario& scenario,
                         const ExecuteOptions& options, const RunFaults& faults,
-                        const std::optional<std::string>& store) {
-  const DeltaRunOptions versions = versions_of(scenario, options, faults, store);
+                        const VersionOptions& choices) {
+  const DeltaRunOptions versions = versions_of(scenario, options, faults, choices);
   return finished(execute_delta_inproc(schedule, scenario.refit, scenario.cluster, versions),
-                  schedule, scenario, options, store.has_value(), store ? kStore : kInproc);
+                  schedule, scenario, options, choices.store.has_value(),
+                  choices.store ? kStore : kInproc);
 }
 
 Run run_versions_tcp(const Schedule& schedule, const Scenario& scenario,
                      const ExecuteOptions& options, const RunFaults& faults,
-                     const std::optional<RankEnvironment>& place,
-                     const std::optional<std::string>& store) {
-  const DeltaRunOptions versions = versions_of(scenario, options, faults, store);
+                     const std::optional<RankEnvironment>& place, const VersionOptions& choices) {
+  const DeltaRunOptions versions = versions_of(scenario, options, faults, choices);
   TcpOptions tcp;
   if (place) {
     tcp.failure.timeout_s = faults.timeout_s.value_or(tcp.failure.timeout_s);
     return finished(
         execute_delta_tcp_rank(*place, schedule, scenario.refit, scenario.cluster, versions, tcp),
-        schedule, scenario, options, store.has_value(), store ? kStore : kLinksNotKnown);
+        schedule, scenario, options, choices.store.has_value(),
+        choices.store ? kStore : kLinksNotKnown);
   }
   // Ranks that share a core wait for it: that is no sign of a loss.
   const double cores = std::max(1u, std::thread::hardware_concurrency());
   tcp.failure.timeout_s =
       faults.timeout_s.value_or(std::max(tcp.failure.timeout_s, 0.25 * schedule.ranks / cores));
   return finished(execute_delta_tcp(schedule, scenario.refit, scenario.cluster, versions, tcp),
-                  schedule, scenario, options, store.has_value(), store ? kStore : kLoopback);
+                  schedule, scenario, options, choices.store.has_value(),
+                  choices.store ? kStore : kLoopback);
 }
 
 // The lab is a process of its own: its measurement comes back as text, and the versions after it.
 Run run_versions_over_lab(const Schedule& schedule, const Scenario& scenario,
-                          const ExecuteOptions& options, const RunFaults& faults) {
-  DeltaRunOptions versions = versions_of(scenario, options, faults, {});
+                          const ExecuteOptions& options, const RunFaults& faults,
+                          const VersionOptions& choices) {
+  DeltaRunOptions versions = versions_of(scenario, options, faults, choices);
   versions.anchor = false;  // a hundred times what a version is, on links that are slow on purpose
   LabOptions lab_options;
+  // Versions are short: what a port lets through at once must be little beside them, but no less
+  // than its largest packet.
+  lab_options.burst_bytes = 10000;
   lab_options.fair = true;  // rounds wait for their slowest transfer, so single transfers matter
   const std::string text = run_in_lab(scenario.cluster, lab_options, [&](Lab& lab) {
     TcpOptions tcp;
@@ -170,39 +175,32 @@ Run run_versions_over_lab(const Schedule& schedule, const Scenario& scenario,
                   std::move(report.not_graded));
 }
 
-Runner store_runner(const std::string& transport, bool lab, const std::string& store) {
-  if (lab || (transport != "inproc" && transport != "tcp")) {
-    throw Error(ErrorCode::bad_input,
-                "--store: ranks are threads (inproc) or processes (tcp without --lab) then");
+}  // namespace
+
+Runner with_versions(Runner runner, bool lab, const VersionOptions& options) {
+  if (options.store) {
+    if (lab) throw Error(ErrorCode::bad_input, "--store: nothing goes over the lab's links then");
+    runner.has_network = false;
   }
-  Runner runner = runner_called(transport, false);
-  runner.has_network = false;
-  const std::optional<RankEnvironment> place = environment_rank();
-  runner.run = [transport, store, place](const Schedule& schedule, const Scenario& scenario,
-                                         const ExecuteOptions& options, const RunFaults& faults) {
+  const std::string transport = runner.transport;
+  runner.run = [inner = std::move(runner.run), transport, lab, options, place = environment_rank()](
+                   const Schedule& schedule, const Scenario& scenario,
+                   const ExecuteOptions& execute, const RunFaults& faults) {
+    if (!schedule.coding && !options.store) return inner(schedule, scenario, execute, faults);
     if (!schedule.coding) {
       throw Error(ErrorCode::bad_input,
                   fmt::format("--store: {} sends whole weights, and only changes travel through a "
                               "store; use --strategy delta_reshard",
                               schedule.strategy));
     }
+    if (lab) return run_versions_over_lab(schedule, scenario, execute, faults, options);
     if (transport == "inproc")
-      return run_versions_inproc(schedule, scenario, options, faults, store);
-    return run_versions_tcp(schedule, scenario, options, faults, place, store);
-  };
-  return runner;
-}
-
-Runner no_versions(Runner runner) {
-  runner.run = [inner = std::move(runner.run), transport = runner.transport](
-                   const Schedule& schedule, const Scenario& scenario,
-                   const ExecuteOptions& options, const RunFaults& faults) {
-    if (schedule.coding) {
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("--transport {}: {} sends changes, which are run by inproc and tcp",
-                              transport, schedule.strategy));
-    }
-    return inner(schedule, scenario, options, faults);
+      return run_versions_inproc(schedule, scenario, execute, faults, options);
+    if (transport == "tcp")
+      return run_versions_tcp(schedule, scenario, execute, faults, place, options);
+    throw Error(ErrorCode::bad_input,
+                fmt::format("--transport {}: {} sends changes, which are run by inproc and tcp",
+                            transport, schedule.strategy));
   };
   return runner;
 }

@@ -30,7 +30,7 @@ struct RunOptions {
   std::optional<std::string> strategy;
   std::string transport = "inproc";
   bool lab = false;
-  std::optional<std::string> store;
+  VersionOptions versions;
   int iterations = 5;
   int warmup = 1;
   int check = 1;
@@ -200,7 +200,7 @@ int run(const Runner& runner, const RunOptions& options) {
 
 // In a job of many processes one says what is wrong.
 int run(const RunOptions& options) {
-  const Runner runner = runner_called(options.transport, options.lab, options.store);
+  const Runner runner = runner_called(options.transport, options.lab, options.versions);
   try {
     return run(runner, options);
   } catch (const Error& error) {
@@ -226,10 +226,15 @@ void add_run(CLI::App& app, Action& action) {
   verb->add_flag("--lab", options->lab,
                  "With tcp: over network namespaces with the scenario's links, NICs and NVLink\n"
                  "ports shaped to their (scaled) rates, so that the prediction can be graded");
-  verb->add_option("--store", options->store,
+  verb->add_option("--store", options->versions.store,
                    "Of plans that send changes: these travel through a bucket of an object store,\n"
                    "http://HOST:PORT/BUCKET[/PREFIX], not by the plan's moves; keys from the\n"
                    "environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION");
+  verb->add_option(
+          "--learning-rate", options->versions.learning_rate,
+          "Of plans that send changes: of the trainer that makes them; default 1e-6, with\n"
+          "which about 1 % of the weights change in a version")
+      ->check(CLI::PositiveNumber);
   verb->add_option("-n,--iters,--versions", options->iterations,
                    "Timed iterations, or versions of a plan that sends changes; default 5")
       ->check(CLI::Range(1, 100'000));

@@ -57,8 +57,7 @@ double shard_bytes(const Refit& refit, int destinations, int sources) {
 }
 
 Run run_inproc(const Schedule& schedule, const Scenario& scenario, const ExecuteOptions& options,
-               const RunFaults& faults) {
-  if (schedule.coding) return run_versions_inproc(schedule, scenario, options, faults, {});
+               const RunFaults&) {
   require_memory(scenario.refit);
   return {execute_inproc(schedule, scenario.refit, scenario.cluster, options), kNoNetwork};
 }
@@ -77,7 +76,6 @@ Runner tcp_runner() {
     TcpOptions tcp;
     tcp.policy = faults.policy;
     tcp.inject = faults.inject;
-    if (schedule.coding) return run_versions_tcp(schedule, scenario, options, faults, place, {});
     if (place) {
       tcp.failure.timeout_s = faults.timeout_s.value_or(tcp.failure.timeout_s);
       return {execute_tcp_rank(*place, schedule, scenario.refit, scenario.cluster, options, tcp),
@@ -96,7 +94,6 @@ Runner tcp_runner() {
 // The lab is a process of its own: its measurement comes back as the text that a user would save.
 Run run_over_lab(const Schedule& schedule, const Scenario& scenario, const ExecuteOptions& options,
                  const RunFaults& faults) {
-  if (schedule.coding) return run_versions_over_lab(schedule, scenario, options, faults);
   require_memory(scenario.refit, kPublished);
   const Moves moves = write_out(schedule, scenario.refit, scenario.cluster, options.moves);
   LabOptions lab_options;
@@ -134,6 +131,25 @@ Runner lab_runner() {
   return runner;
 }
 
+Runner whole_weights(const std::string& transport, bool lab) {
+  if (lab) {
+    if (transport == "tcp") return lab_runner();
+    throw Error(ErrorCode::bad_input,
+                fmt::format("--lab: '{}' has no links to emulate; use --transport tcp", transport));
+  }
+  if (transport == "inproc") {
+    Runner runner;
+    runner.transport = transport;
+    runner.run = run_inproc;
+    return runner;
+  }
+  if (transport == "tcp") return tcp_runner();
+  if (auto runner = gpu_runner(transport)) return *runner;
+  throw Error(
+      ErrorCode::bad_input,
+      fmt::format("--transport: '{}' is unknown; use inproc, tcp, cuda or nccl", transport));
+}
+
 }  // namespace
 
 void require_memory(const Refit& refit, int destinations, int sources) {
@@ -160,25 +176,8 @@ double link_efficiency(const std::string& transport) {
   return transport == kLab ? lab_goodput({}) : 1;
 }
 
-Runner runner_called(const std::string& transport, bool lab,
-                     const std::optional<std::string>& store) {
-  if (store) return store_runner(transport, lab, *store);
-  if (lab) {
-    if (transport == "tcp") return lab_runner();
-    throw Error(ErrorCode::bad_input,
-                fmt::format("--lab: '{}' has no links to emulate; use --transport tcp", transport));
-  }
-  if (transport == "inproc") {
-    Runner runner;
-    runner.transport = transport;
-    runner.run = run_inproc;
-    return runner;
-  }
-  if (transport == "tcp") return tcp_runner();
-  if (auto runner = gpu_runner(transport)) return no_versions(std::move(*runner));
-  throw Error(
-      ErrorCode::bad_input,
-      fmt::format("--transport: '{}' is unknown; use inproc, tcp, cuda or nccl", transport));
+Runner runner_called(const std::string& transport, bool lab, const VersionOptions& versions) {
+  return with_versions(whole_weights(transport, lab), lab, versions);
 }
 
 }  // namespace refit

@@ -58,15 +58,19 @@ inline constexpr const char* kLinksNotKnown =
 // Share of a link's rate that reached the program in a run of this transport: 1 but for the lab.
 double link_efficiency(const std::string& transport);
 
+// For plans that send changes.
+struct VersionOptions {
+  std::optional<std::string> store;  // address of an object store: payloads travel through it
+  double learning_rate = 1e-6;       // of the trainer: how much changes
+};
+
 // The one place that knows all transports. Error(bad_input) lists them. `lab`: over an emulated
 // cluster with the scenario's links, which only tcp can use.
-// `store`: the address of an object store, through which payloads of changes travel instead.
-Runner runner_called(const std::string& transport, bool lab,
-                     const std::optional<std::string>& store = {});
+Runner runner_called(const std::string& transport, bool lab, const VersionOptions& versions = {});
 
-// For the kernel ends whoever it likes best: Error(environment) if all ranks' shards are more than
-// what is left of memory, `sources` times those of the training side and `destinations` times the
-// others.
+// Before the kernel ends whoever it likes best: Error(environment) if all ranks' shards are more
+// than what is left of memory, `sources` times those of the training side and `destinations` times
+// the others.
 void require_memory(const Refit& refit, int destinations = 1, int sources = 1);
 
 }  // namespace refit

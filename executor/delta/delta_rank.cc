@@ -154,7 +154,8 @@ void DeltaRank::load(std::uint64_t version) {
 }
 
 PayloadName DeltaRank::name(std::size_t chunk) const {
-  return {base_version_, version_, static_cast<std::uint32_t>(chunk), anchor_ ? 1u : 0u};
+  return {geometry_.mark(), base_version_, version_, static_cast<std::uint32_t>(chunk),
+          anchor_ ? 1u : 0u};
 }
 
 std::vector<CodedChunk> DeltaRank::begin(std::uint64_t version, bool anchor) {

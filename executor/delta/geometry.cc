@@ -1,5 +1,6 @@
 #include "executor/delta/geometry.h"
 
+#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
@@ -79,6 +80,12 @@ std::uint32_t DeltaGeometry::segments(std::size_t chunk) const {
   for (const PlacedRegion& placed : regions(chunk))
     count += (placed.delta.box.elements() + segment_elements_ - 1) / segment_elements_;
   return static_cast<std::uint32_t>(count);
+}
+
+std::uint64_t DeltaGeometry::mark() const {
+  std::uint64_t mark = 0;
+  std::memcpy(&mark, hash_.bytes.data(), sizeof mark);
+  return mark;
 }
 
 DeltaIndex DeltaGeometry::index_of(std::span<const std::size_t> chunks,

@@ -40,6 +40,7 @@ class DeltaGeometry {
 
   // Names the geometry of the whole plan.
   const Hash128& hash() const { return hash_; }
+  std::uint64_t mark() const;  // eight bytes of it
 
   // The index of some chunks, ascending, without changes yet.
   DeltaIndex index_of(std::span<const std::size_t> chunks, const DeltaHeader& header) const;

@@ -20,7 +20,7 @@ struct CodedSegment {
   std::uint16_t zero = 0;
   std::uint32_t more_zero = 0;
 };
-static_assert(sizeof(CodedSegment) == 40 && sizeof(PayloadName) == 24);
+static_assert(sizeof(CodedSegment) == 40 && sizeof(PayloadName) == 32);
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
@@ -125,6 +125,7 @@ void stage_payloads(const DeltaGeometry& geometry, std::span<const std::size_t> 
   for (const std::size_t chunk : chunks) {
     const std::size_t count = geometry.segments(chunk);
     const auto payload = payloads.find(chunk);
+    name.plan = geometry.mark();
     name.chunk = static_cast<std::uint32_t>(chunk);
     read_payload(payload == payloads.end() ? std::string_view() : payload->second, name,
                  fmt::format("{}, payload of chunk {}", who, chunk), first, count, index, messages);

@@ -21,6 +21,7 @@ namespace refit {
 //
 // Chunks without content have an empty payload.
 struct PayloadName {
+  std::uint64_t plan = 0;          // DeltaGeometry::mark
   std::uint64_t base_version = 0;  // that of an anchor is its target's
   std::uint64_t target_version = 0;
   std::uint32_t chunk = 0;  // DeltaGeometry's number

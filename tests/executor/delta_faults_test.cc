@@ -92,9 +92,9 @@ class Sender {
     std::size_t first = 0;
     for (const std::size_t chunk : site_.chunks) {
       const std::size_t count = site_.geometry.segments(chunk);
-      payloads[chunk] =
-          write_payload({base, base + 1, static_cast<std::uint32_t>(chunk), 0}, index, first, count,
-                        [&](std::size_t i) -> decltype(auto) { return sender_->code(i); });
+      payloads[chunk] = write_payload(
+          {site_.geometry.mark(), base, base + 1, static_cast<std::uint32_t>(chunk), 0}, index,
+          first, count, [&](std::size_t i) -> decltype(auto) { return sender_->code(i); });
       first += count;
     }
     Manifest manifest{site_.geometry.hash(), base, base + 1,
@@ -135,7 +135,7 @@ class Engine {
   }
   void stage() {
     const std::uint64_t base = versions_.read().version;
-    stage_payloads(site_.geometry, site_.chunks, {base, base + 1, 0, 0}, "engine", payloads_,
+    stage_payloads(site_.geometry, site_.chunks, {0, base, base + 1, 0, 0}, "engine", payloads_,
                    *receiver_);
   }
   // With what the sender rewrites for it.
@@ -173,7 +173,8 @@ VersionRecord record_of(const Site& site, std::uint64_t version) {
   std::size_t first = 0;
   for (const std::size_t chunk : site.chunks) {
     const std::size_t count = site.geometry.segments(chunk);
-    read_payload(payloads.at(chunk), {version, version + 1, static_cast<std::uint32_t>(chunk), 0},
+    read_payload(payloads.at(chunk),
+                 {site.geometry.mark(), version, version + 1, static_cast<std::uint32_t>(chunk), 0},
                  "test", first, count, index, messages);
     first += count;
   }

@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "tests/executor/delta_case.h"
+#include "tests/support/random_refit.h"
+#include "tests/support/short_dims.h"
 
 namespace refit::test {
 namespace {
@@ -45,6 +47,29 @@ TEST_CASE("delta: twenty versions arrive bit for bit, by every strategy and code
   // Heads of small chunks weigh more than their codes here; both are less than a tenth of it all.
   CHECK(done.versions.back().payload_bytes < done.versions.back().dense_bytes / 3);
   CHECK(done.versions.back().code_bytes < done.versions.back().dense_bytes / 50);
+}
+
+TEST_CASE("delta: versions on random clusters and layouts arrive bit for bit", "[executor]") {
+  int runs = 0;
+  for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+    RandomRefit random = random_refit(seed);
+    if (random.refit.ranks > 48) continue;
+    CAPTURE(seed, random.words);
+    const Refit refit = with_short_dims(std::move(random.refit));
+    PlanOptions options;
+    options.delta = DeltaOptions{};
+    options.delta->shares.assign(refit.classes.size(), 0.02);
+    for (const char* strategy : {"delta_reshard", "delta_broadcast"}) {
+      CAPTURE(strategy);
+      const Schedule schedule = plan(refit, random.cluster, named_policy(strategy), options);
+      const DeltaMeasurement done =
+          execute_delta_inproc(schedule, refit, random.cluster, versions(2));
+      REQUIRE(done.measurement.wrong_bytes == 0);
+      for (const DeltaVersion& version : done.versions) REQUIRE(version.prints_unequal == 0);
+    }
+    ++runs;
+  }
+  CHECK(runs >= 10);
 }
 
 TEST_CASE("delta: elements of one and of four bytes arrive, too", "[executor]") {

@@ -14,9 +14,9 @@ namespace refit::test {
 
 TEST_CASE("lab: versions take the time that their payloads' sizes predict", "[executor][lab]") {
   if (lab_is_refused()) return;
-  // Four trainers with a quarter of 1024 x 1024 BF16 each, two engines of two ranks in one domain.
-  Refit refit = make_refit({{1, 4, 0}, {2, 2, 1}, {1024, 1024}, Dtype::bf16, 4});
-  const Cluster cluster = lab_cluster({.nic_bytes_per_s = 0.12e6, .nvlink_bytes_per_s = 4e6});
+  // Four trainers with a quarter of 2048 x 2048 BF16 each, two engines of two ranks in one domain.
+  Refit refit = make_refit({{1, 4, 0}, {2, 2, 1}, {2048, 2048}, Dtype::bf16, 4});
+  const Cluster cluster = lab_cluster({.nic_bytes_per_s = 0.5e6, .nvlink_bytes_per_s = 16e6});
   PlanOptions plan_options;
   plan_options.delta = DeltaOptions{{}, {0.2}, "as tested"};
   const Schedule schedule = plan(refit, cluster, named_policy("delta_reshard"), plan_options);
@@ -27,7 +27,7 @@ TEST_CASE("lab: versions take the time that their payloads' sizes predict", "[ex
   options.model.learning_rate = 1e-4;
   LabOptions lab_options;
   lab_options.fair = true;
-  lab_options.burst_bytes = 2000;
+  lab_options.burst_bytes = 10000;  // a packet
   lab_options.prove = false;
   const std::string said = run_in_lab(cluster, lab_options, [&](Lab& lab) {
     TcpOptions tcp;
