@@ -39,6 +39,12 @@ int compare_files(const CompareOptions& options) {
                 fmt::format("{}: rank {} was lost in this run, so its ops have no times to compare",
                             options.measurement, report.measurement.fault->lost.value));
   }
+  if (question.plan->coding) {
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: sends changes, whose sizes are known when they have been made; "
+                            "refit run --lab holds its prediction for those against the clock",
+                            options.plan));
+  }
   Progress progress("simulating " + question.scenario.name);
   const RunCase run = run_case(question, std::nullopt,
                                report.scale ? std::optional(report.scale->factor) : std::nullopt);

@@ -55,11 +55,6 @@ double parse_scale(const std::string& text) {
 RunCase run_case(const Question& question, const std::optional<std::string>& strategy,
                  std::optional<double> scale) {
   RunCase result = unscaled_case(question, strategy);
-  if (result.schedule.coding) {
-    throw Error(ErrorCode::bad_input,
-                fmt::format("{}: {} sends changes only, which can be simulated but not run yet",
-                            result.scenario.name, result.schedule.strategy));
-  }
   if (!scale) return result;
   result.scenario = scaled(question.scenario, *scale);
   const Refit& from = question.scenario.refit;
