@@ -67,6 +67,8 @@ function(refit_test module)
   add_executable(${module}_test ${ARG_SOURCES} $<TARGET_OBJECTS:refit_test_main>)
   target_include_directories(${module}_test PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${module}_test PRIVATE refit_${module} ${ARG_LINK} Catch2::Catch2 refit_warnings)
+  target_compile_options(${module}_test PRIVATE ${REFIT_TEST_OPTIMISATION})
+  target_precompile_headers(${module}_test REUSE_FROM refit_test_precompiled)
   catch_discover_tests(${module}_test TEST_PREFIX "${module}: " PROPERTIES LABELS ${module}
                        DISCOVERY_MODE PRE_TEST)
 endfunction()
