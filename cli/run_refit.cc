@@ -87,6 +87,7 @@ int run_refit(int argc, const char* const* argv) {
     add_validate(app, action);
     add_calibrate(app, action);
     add_import(app, action);
+    add_export(app, action);
     add_delta(app, action);
     const int code = parse_and_run(app, action, argc, argv);
     flush_output();

@@ -26,6 +26,7 @@ void add_systems(CLI::App& app, Action& action);
 void add_validate(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
+void add_export(CLI::App& app, Action& action);
 void add_delta(CLI::App& app, Action& action);
 
 // The whole command: reads the arguments, runs a verb, prints errors once, returns the exit code.

@@ -20,8 +20,8 @@ LAYERS = {
     "executor": (["base", "delta", "topology", "models", "schedule"], []),
     # Values only: a report runs nothing.
     "report": (["base", "topology", "models", "schedule"],
-               ["sim/certificate.h", "sim/fault.h", "sim/first_use.h", "sim/ensemble_times.h", "sim/memory_use.h", "sim/prediction.h", "sim/network_model.h", "sim/lower_bound.h", "sim/traffic.h", "validation/result.h", "sweep/row.h", "sweep/size_answer.h", "sweep/what_if.h",
-                "executor/measurement.h"]),
+               ["sim/certificate.h", "sim/fault.h", "sim/first_use.h", "sim/ensemble_times.h", "sim/memory_use.h", "sim/prediction.h", "sim/network_model.h", "sim/lower_bound.h", "sim/traffic.h", "sim/flow_list.h", "sim/link_paths.h", "validation/result.h", "sweep/row.h", "sweep/size_answer.h", "sweep/what_if.h",
+                "executor/measurement.h", "executor/moves.h"]),
     "scenarios": (["base", "delta", "topology", "models", "schedule", "planner", "sim"], []),
     # Many scenarios that differ in a few fields.
     "sweep": (["base", "delta", "topology", "models", "schedule", "planner", "sim", "scenarios"], []),
@@ -41,7 +41,7 @@ FREE = ["tests", "bench"]
 FOREIGN = {
     "yaml-cpp/": ["base/yaml.cc"],
     "curl/": ["executor/object_store/s3_store.cc"],
-    "pugixml.hpp": ["topology/import/detail/nccl_xml.cc"],
+    "pugixml.hpp": ["topology/import/detail/nccl_xml.cc", "report/export/"],
     "simgrid/": ["sim/detail/"],
     "coin/": ["sim/detail/linear_program.cc"],
     "xbt/": ["sim/detail/"],
@@ -49,7 +49,8 @@ FOREIGN = {
     "cgraph.h": ["report/dot.cc"],
     "xxhash.h": ["schedule/plan_hash.cc", "delta/hash.cc", "sweep/detail/text_hash.cc"],
     "zstd.h": ["delta/detail/zstd_bytes.cc"],
-    "nlohmann/": ["models/import/", "schedule/schedule_json.cc", "schedule/schedule_json_read.cc",
+    "protozero/": ["report/export/chakra.cc"],
+    "nlohmann/": ["models/import/", "scenarios/export/", "report/export/", "schedule/schedule_json.cc", "schedule/schedule_json_read.cc",
                   "schedule/detail/schedule_json_",
                   "report/html_json.cc", "report/json.cc", "report/json_number.h", "report/memory_json.cc", "report/memory_json.h",
                   "report/measurement_json.cc",

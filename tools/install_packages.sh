@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(
   cmake g++ ninja-build pkg-config python3
   catch2 coinor-libclp-dev graphviz iproute2 libcli11-dev libcsv-dev libcurl4-openssl-dev libeigen3-dev libfmt-dev libgraphviz-dev
-  libpugixml-dev libsimgrid-dev libxxhash-dev libyaml-cpp-dev libzstd-dev nlohmann-json3-dev node-d3 valgrind
+  libprotozero-dev libpugixml-dev libsimgrid-dev libxxhash-dev libyaml-cpp-dev libzstd-dev nlohmann-json3-dev node-d3 valgrind
 )
 # 98 MB to fetch, so only for those who test. Without it the tests of pages are skipped.
 browser=chromium-headless-shell
