@@ -198,6 +198,12 @@ class Compiler {
         sending.steps.push_back(step);
         receiving.steps.push_back(
             {'r', from.buffer, to.buffer, from.offset, to.offset, count, -1, -1, false});
+        if (sending.steps.size() > kMostSteps)
+          refuse_op(id,
+                    fmt::format("is past the {} steps that a thread block may have; all chunks "
+                                "have one size, {} here, and a step has {} of them; use fewer "
+                                "layers, or tensors of more alike sizes",
+                                kMostSteps, format_bytes(static_cast<double>(unit_)), kMostCount));
         from.offset += count;
         to.offset += count;
         left -= count;
@@ -227,16 +233,23 @@ class Compiler {
 
   // What a rank owns and must end up with is copied from its input to its output.
   void copy_own() {
-    for (RankCode& rank : ranks_) {
+    for (std::size_t number = 0; number < ranks_.size(); ++number) {
+      RankCode& rank = ranks_[number];
       Block copies;
       for (const auto& [parcel, to] : rank.buffers.output) {
         const auto own = rank.buffers.input.find(parcel);
         if (own == rank.buffers.input.end()) continue;
         const Parcel& copied = schedule_.parcels[static_cast<std::size_t>(parcel)];
         const std::int64_t chunks = chunks_of(copied, 0, copied.chunks);
-        for (std::int64_t done = 0; done < chunks; done += kMostCount)
+        for (std::int64_t done = 0; done < chunks; done += kMostCount) {
           copies.steps.push_back({'c', 'i', 'o', own->second + done, to + done,
                                   std::min(kMostCount, chunks - done), -1, -1, false});
+          if (copies.steps.size() > kMostSteps)
+            refuse(
+                fmt::format("rank {} keeps more than the {} steps of a thread block can copy to "
+                            "its output, in chunks of {}",
+                            number, kMostSteps, format_bytes(static_cast<double>(unit_))));
+        }
       }
       if (!copies.steps.empty()) rank.blocks.push_back(std::move(copies));
     }
@@ -250,17 +263,6 @@ class Compiler {
             fmt::format("rank {} has {} peers, and a rank may have {} thread blocks, one for "
                         "each peer and direction",
                         r, rank.blocks.size(), kMostBlocks));
-      for (const Block& block : rank.blocks) {
-        if (block.steps.size() <= kMostSteps) continue;
-        refuse(fmt::format(
-            "rank {} would take {} steps {} in one thread block, which may have {}; chunks of one "
-            "size are {} here, and a step has {} of them; use fewer layers, or parcels of a size",
-            r, block.steps.size(),
-            block.send >= 0      ? fmt::format("to send to rank {}", block.send)
-            : block.receive >= 0 ? fmt::format("to receive from rank {}", block.receive)
-                                 : "to copy its own",
-            kMostSteps, format_bytes(static_cast<double>(unit_)), kMostCount));
-      }
       const RankBuffers& buffers = rank.buffers;
       const std::int64_t most =
           std::max({buffers.input_chunks, buffers.output_chunks, buffers.scratch_chunks});
