@@ -14,7 +14,7 @@
 namespace refit {
 namespace {
 
-constexpr std::int64_t kMostMoves = std::int64_t{1} << 21;
+constexpr std::int64_t kMostMoves = std::int64_t{1} << 22;
 constexpr std::int64_t kLargestPiece = std::int64_t{1} << 50;
 
 using EventId = std::uint32_t;
@@ -136,6 +136,7 @@ class EventsOfSchedule {
       op_ = OpId(static_cast<std::int64_t>(id));
       const Op& op = schedule_.ops[id];
       entries_.clear();
+      joins_.clear();
       if (op.kind == OpKind::compute) {
         work(op);
       } else {
@@ -181,7 +182,8 @@ class EventsOfSchedule {
     event.bytes = move.bytes();
     event.tag = number;
     Events after = entry(op, move.src, true);
-    for (const std::uint32_t before : moves_.after_of(move)) after.push_back(arrived_[before]);
+    if (const auto arrivals = moves_.after_of(move); !arrivals.empty())
+      after.push_back(arrived(move, arrivals));
     if (move.src == move.dst) {  // a copy on the device
       place(op, move.src, true, event, after);
       return;
@@ -205,6 +207,17 @@ class EventsOfSchedule {
       at(rank).placed(op.lane, added);
     }
     return added;
+  }
+
+  // What stands for the messages that a move waits for: one event for all moves that share the
+  // list, as the releases of a barrier do.
+  EventId arrived(const Move& move, std::span<const std::uint32_t> arrivals) {
+    const auto [found, fresh] = joins_.try_emplace(move.after_begin, 0);
+    if (!fresh && arrivals.size() > 1) return found->second;
+    Events events;
+    for (const std::uint32_t before : arrivals) events.push_back(arrived_[before]);
+    found->second = at(move.src).joined(op_, std::move(events));
+    return found->second;
   }
 
   bool is_windowed(const Op& op) const {
@@ -237,6 +250,7 @@ class EventsOfSchedule {
   const Timeline& timeline_;
   OpId op_;
   std::map<std::pair<Rank, bool>, Events> entries_;  // of this op
+  std::map<std::uint32_t, EventId> joins_;           // of this op, by the first of a list of moves
   Events arrived_;                                   // by move: the event at its destination
   std::vector<RankWriter> ranks_;
 };
