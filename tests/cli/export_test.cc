@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -63,8 +64,8 @@ TEST_CASE("export trace: --ranks chooses, and a wrong one is named", "[cli][expo
   const Outcome two = exported({"trace", scenario, "--ranks", "4,0-1"});
   REQUIRE(two.code == 0);
   std::set<int> processes;
-  for (const Json& event : Json::parse(two.out).at("traceEvents"))
-    processes.insert(event.at("pid").get<int>());
+  const Json trace = Json::parse(two.out);
+  for (const Json& event : trace.at("traceEvents")) processes.insert(event.at("pid").get<int>());
   CHECK(processes == std::set<int>{0, 1, 4});
   const Outcome wrong = exported({"trace", scenario, "--ranks", "0-8"});
   CHECK(wrong.code == 2);
@@ -85,7 +86,8 @@ TEST_CASE("export trace: a run lies beside its prediction", "[cli][export]") {
   INFO(outcome.err);
   REQUIRE(outcome.code == 0);
   std::map<std::string, int> names;
-  for (const Json& event : Json::parse(outcome.out).at("traceEvents"))
+  const Json trace = Json::parse(outcome.out);
+  for (const Json& event : trace.at("traceEvents"))
     if (event.at("name") == "thread_name") ++names[event.at("args").at("name").get<std::string>()];
   CHECK(names["lane 0 predicted"] > 0);
   CHECK(names["lane 0 measured"] == names["lane 0 predicted"]);
