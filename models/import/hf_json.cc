@@ -90,6 +90,43 @@ std::string_view reason(std::string_view what) {
   return colon == what.npos ? what : what.substr(colon + 2);
 }
 
+// Refuses a key that stands twice in one object, and sees nothing else.
+class RepeatedKeys : public nlohmann::json_sax<Json> {
+ public:
+  explicit RepeatedKeys(const std::string& where) : where_(where) {}
+
+  bool start_object(std::size_t) override {
+    open_objects_.emplace_back();
+    return true;
+  }
+  bool end_object() override {
+    open_objects_.pop_back();
+    return true;
+  }
+  bool key(string_t& name) override {
+    if (open_objects_.back().insert(name).second) return true;
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: key '{}' stands twice in one object; keep one", where_, name));
+  }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    return false;  // whoever parses next says where and why
+  }
+
+ private:
+  const std::string& where_;
+  std::vector<std::set<std::string>> open_objects_;
+};
+
 }  // namespace
 
 Json parse_hf_json(const std::string& text, const std::string& where) {
@@ -100,19 +137,11 @@ Json parse_hf_json(const std::string& text, const std::string& where) {
   }
   const StrictText strict = make_strict(text, where);
 
-  std::vector<std::set<std::string>> open_objects;
-  const auto refuse_repeated_keys = [&](int, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) open_objects.emplace_back();
-    if (event == Json::parse_event_t::object_end) open_objects.pop_back();
-    if (event == Json::parse_event_t::key && !open_objects.back().insert(value).second) {
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("{}: key '{}' stands twice in one object; keep one", where,
-                              value.get<std::string>()));
-    }
-    return true;
-  };
+  // Beforehand, since the parser's own callback walks all members of an object at the end of each.
+  RepeatedKeys keys(where);
+  Json::sax_parse(strict.text, &keys);
   try {
-    return Json::parse(strict.text, refuse_repeated_keys);
+    return Json::parse(strict.text);
   } catch (const Json::parse_error& error) {
     const std::size_t last_read = error.byte > 0 ? error.byte - 1 : 0;
     fail_at(where, text, strict.offset_in_original(last_read),
