@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,7 +12,12 @@
 #include "cli/run_dot.h"
 #include "cli/strategies.h"
 #include "cli/verbs.h"
-#include "report/dot.h"
+#include "report/drawing.h"
+#include "report/plan_graph.h"
+#include "report/stage_graph.h"
+#include "report/topology_graph.h"
+#include "report/traffic_graph.h"
+#include "sim/predict.h"
 #include "sim/traffic.h"
 
 namespace refit {
@@ -22,6 +28,7 @@ struct GraphOptions {
   ClusterFileOptions machines;
   LayoutFileOptions layout;
   std::optional<std::string> strategy;
+  std::string kind = "plan";
   std::optional<std::string> level;
   std::string output = "-";
 };
@@ -48,18 +55,52 @@ void require_suffix(const std::string& output) {
               fmt::format("-o {}: '{}' can't be drawn; use .dot or .svg", output, suffix));
 }
 
-int graph(const GraphOptions& options) {
-  require_suffix(options.output);
-  const Question question = load_question(options.file, options.machines, options.layout);
+// Options that the kind of picture has no use for would be taken for answered.
+void require_used(const GraphOptions& options) {
+  if (options.level && options.kind != "plan")
+    throw Error(ErrorCode::bad_input,
+                fmt::format("--level is for --kind plan, not {}", options.kind));
+  if (options.strategy && options.kind == "topology")
+    throw Error(ErrorCode::bad_input, "--kind topology draws machines, which need no --strategy");
+}
+
+std::string plan_text(const Schedule& schedule, const Scenario& scenario,
+                      const std::optional<std::string>& level) {
+  const Refit& refit = scenario.refit;
+  if (level ? *level == "ranks" : draws_by_rank(schedule, refit))
+    return rank_graph(schedule, refit, scenario.cluster);
+  const std::vector<double> bytes = domain_traffic(schedule, scenario.cluster);
+  // Who asks for a level gets all of it.
+  if (level)
+    return domain_graph(schedule, group_traffic(refit, scenario.cluster, bytes, 1), bytes.size());
+  const auto fits = [](const GroupTraffic& traffic) {
+    return traffic.groups.size() <= kMostNodes && traffic.pairs() <= kMostEdges;
+  };
+  return domain_graph(schedule, finest_groups(refit, scenario.cluster, bytes, fits), kMostEdges);
+}
+
+std::string graph_text(const Question& question, const GraphOptions& options) {
   const Scenario& scenario = question.scenario;
+  if (options.kind == "topology") return topology_graph(scenario.cluster, scenario.refit);
   const Schedule schedule = planned(question, options);
   Progress progress("drawing " + scenario.name);
-  GraphLevel level = default_graph_level(scenario.refit);
-  if (options.level) level = *options.level == "ranks" ? GraphLevel::ranks : GraphLevel::domains;
-  const std::string text = level == GraphLevel::ranks
-                               ? rank_graph(schedule, scenario.refit, scenario.cluster)
-                               : domain_graph(schedule, scenario.refit, scenario.cluster,
-                                              domain_traffic(schedule, scenario.cluster));
+  if (options.kind == "traffic") {
+    return traffic_graph(schedule.strategy,
+                         finest_groups(scenario.refit, scenario.cluster,
+                                       domain_traffic(schedule, scenario.cluster), fits_table));
+  }
+  if (options.kind == "stages") {
+    const PredictOptions by_model{scenario.network_model, {}};
+    return stage_graph(schedule, predict(schedule, scenario.cluster, by_model));
+  }
+  return plan_text(schedule, scenario, options.level);
+}
+
+int graph(const GraphOptions& options) {
+  require_suffix(options.output);
+  require_used(options);
+  const Question question = load_question(options.file, options.machines, options.layout);
+  const std::string text = graph_text(question, options);
   write_output(options.output,
                options.output.ends_with(".svg") ? svg_of(text, options.output) : text);
   return 0;
@@ -68,7 +109,8 @@ int graph(const GraphOptions& options) {
 }  // namespace
 
 void add_graph(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("graph", "Draw who sends what to whom, as DOT or SVG");
+  CLI::App* verb = app.add_subcommand(
+      "graph", "Draw machines, a plan, its traffic or its stages, as DOT or SVG");
   auto options = std::make_shared<GraphOptions>();
   verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan");
   add_layout_files(*verb, options->layout);
@@ -76,7 +118,12 @@ void add_graph(CLI::App& app, Action& action) {
   verb->add_option(
       "--strategy", options->strategy,
       std::string(kStrategyNames) + ";\ndefault: policy if there is one, else reshard");
-  verb->add_option("--level", options->level, "ranks (default up to 64 ranks) or domains")
+  verb->add_option("--kind", options->kind,
+                   "plan (who sends what to whom; default), topology (the machines),\n"
+                   "traffic (a table of bytes) or stages (what waits for what)")
+      ->check(CLI::IsMember({"plan", "topology", "traffic", "stages"}));
+  verb->add_option("--level", options->level,
+                   "of a plan: ranks or domains, all of them; default: by size")
       ->check(CLI::IsMember({"ranks", "domains"}));
   verb->add_option("-o,--output", options->output,
                    "x.dot, or x.svg through the program 'dot'; - is standard output");

@@ -65,10 +65,10 @@ class Layers(unittest.TestCase):
                 ("yaml-cpp/yaml.h", "base/yaml.cc", "base/units.cc"),
                 ("simgrid/s4u.hpp", "sim/detail/a.cc", "sim/predict.cc"),
                 ("xbt/log.h", "sim/detail/a.cc", "cli/main.cc"),
-                ("graphviz/cgraph.h", "report/dot.cc", "report/json.cc"),
+                ("graphviz/cgraph.h", "report/drawing.cc", "report/json.cc"),
                 ("nlohmann/json.hpp", "models/import/hf_config.cc", "models/region.cc"),
                 ("nlohmann/json.hpp", "schedule/schedule_json_read.cc", "schedule/schedule.cc"),
-                ("nlohmann/json.hpp", "report/json.cc", "report/dot.cc"),
+                ("nlohmann/json.hpp", "report/json.cc", "report/drawing.cc"),
                 ("CLI/CLI.hpp", "cli/main.cc", "scenarios/a.cc"),
                 ("Eigen/Sparse", "sim/traffic.cc", "schedule/a.cc"),
                 ("catch2/catch.hpp", "tests/main.cc", "base/a.cc")]:

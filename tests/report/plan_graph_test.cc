@@ -1,47 +1,15 @@
-#include "report/dot.h"
+#include "report/plan_graph.h"
 
-#include <graphviz/cgraph.h>
-
-#include <memory>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "tests/report/read_graph.h"
 #include "tests/report/sample.h"
 
 namespace refit {
 namespace {
-
-// A graph as the library itself reads our text back.
-class ReadGraph {
- public:
-  explicit ReadGraph(const std::string& text) : graph_(agmemread(text.c_str()), agclose) {
-    REQUIRE(graph_ != nullptr);
-  }
-
-  int nodes() const { return agnnodes(graph_.get()); }
-  int edges() const { return agnedges(graph_.get()); }
-  int boxes() const { return agnsubg(graph_.get()); }
-  Agnode_t* node(const std::string& name) const {
-    Agnode_t* node = agnode(graph_.get(), const_cast<char*>(name.c_str()), 0);
-    REQUIRE(node != nullptr);
-    return node;
-  }
-  Agedge_t* edge(const std::string& from, const std::string& to) const {
-    return agedge(graph_.get(), node(from), node(to), nullptr, 0);
-  }
-  Agraph_t* box(const std::string& name) const {
-    return agsubg(graph_.get(), const_cast<char*>(name.c_str()), 0);
-  }
-
- private:
-  std::unique_ptr<Agraph_t, decltype(&agclose)> graph_;
-};
-
-std::string attribute(void* object, const char* name) {
-  const char* value = object == nullptr ? nullptr : agget(object, const_cast<char*>(name));
-  return value == nullptr ? "(none)" : value;
-}
 
 Op transfer(int src, int dst, std::int64_t bytes) {
   Op op;
@@ -72,7 +40,7 @@ Schedule answer() {
   return schedule;
 }
 
-TEST_CASE("by rank: a node per rank, a box per domain, transfers summed", "[report][dot]") {
+TEST_CASE("by rank: a node per rank, a box per domain, transfers summed", "[report][graph]") {
   const Cluster cluster(two_gpu_nodes(3));
   const ReadGraph graph(rank_graph(answer(), question(), cluster));
   CHECK(graph.nodes() == 6);
@@ -86,7 +54,7 @@ TEST_CASE("by rank: a node per rank, a box per domain, transfers summed", "[repo
   CHECK(graph.edge("rank 2", "rank 0") == nullptr);
 }
 
-TEST_CASE("sources and destinations are told apart in words and colour", "[report][dot]") {
+TEST_CASE("sources and destinations are told apart in words and colour", "[report][graph]") {
   const Cluster cluster(two_gpu_nodes(3));
   const ReadGraph graph(rank_graph(answer(), question(), cluster));
   CHECK(attribute(graph.box("cluster_domain_0"), "label") == "domain 0: source, 2 GPUs");
@@ -96,7 +64,7 @@ TEST_CASE("sources and destinations are told apart in words and colour", "[repor
         attribute(graph.node("rank 2"), "fillcolor"));
 }
 
-TEST_CASE("collectives are nodes of their own", "[report][dot]") {
+TEST_CASE("collectives are nodes of their own", "[report][graph]") {
   Schedule schedule = answer();
   Op gather;
   gather.kind = OpKind::all_gather;
@@ -116,11 +84,11 @@ TEST_CASE("collectives are nodes of their own", "[report][dot]") {
   CHECK(graph.edge("broadcast 1", "rank 0") == nullptr);
 }
 
-TEST_CASE("by domain: a node per domain with what stays inside", "[report][dot]") {
+TEST_CASE("by domain: a node per domain with what stays inside", "[report][graph]") {
   const Cluster cluster(two_gpu_nodes(3));
   // From domain 0 to domain 1: 4 MB, inside domain 1: 2 MB.
   const std::vector<double> bytes = {0, 4e6, 0, 0, 2e6, 0, 0, 0, 0};
-  const ReadGraph graph(domain_graph(answer(), question(), cluster, bytes));
+  const ReadGraph graph(domain_graph(answer(), group_traffic(question(), cluster, bytes, 1), 150));
   CHECK(graph.nodes() == 3);
   CHECK(graph.edges() == 1);
   CHECK(attribute(graph.edge("domain 0", "domain 1"), "label") == "4.00 MB");
@@ -128,15 +96,67 @@ TEST_CASE("by domain: a node per domain with what stays inside", "[report][dot]"
         "domain 1: destination, 2 GPUs\n2.00 MB inside");
 }
 
-TEST_CASE("64 ranks are drawn one by one, 65 by domain", "[report][dot]") {
-  Refit refit = question();
-  refit.ranks = 64;
-  CHECK(default_graph_level(refit) == GraphLevel::ranks);
-  refit.ranks = 65;
-  CHECK(default_graph_level(refit) == GraphLevel::domains);
+TEST_CASE("of too many pairs the largest are drawn and the others counted", "[report][graph]") {
+  const Cluster cluster(two_gpu_nodes(3));
+  const std::vector<double> bytes = {0, 4e6, 1e6, 0, 0, 2e6, 0, 0, 0};
+  const ReadGraph graph(domain_graph(answer(), group_traffic(question(), cluster, bytes, 1), 2));
+  CHECK(graph.edges() == 2);
+  CHECK(graph.edge("domain 0", "domain 2") == nullptr);
+  CHECK(graph.title().find("The 2 largest of 3 pairs; the others move 1.00 MB together.") !=
+        std::string::npos);
 }
 
-TEST_CASE("names are plain text, never HTML", "[report][dot]") {
+// 12 nodes of a source domain and a destination domain of two GPUs each, six in a row of either.
+Refit six_and_six() {
+  Refit refit;
+  refit.ranks = 24;
+  for (int rank = 0; rank < 12; ++rank) refit.sources.emplace_back(rank);
+  for (int rank = 12; rank < 24; ++rank) refit.destinations.emplace_back(rank);
+  return refit;
+}
+
+TEST_CASE("neighbouring domains of one side are drawn as one", "[report][graph]") {
+  const Cluster cluster(two_gpu_nodes(12));
+  // Every source domain sends 1 MB to every destination domain, and 3 MB stay in domain 7.
+  std::vector<double> bytes(144, 0);
+  for (std::size_t from = 0; from < 6; ++from)
+    for (std::size_t to = 6; to < 12; ++to) bytes[from * 12 + to] = 1e6;
+  bytes[7 * 12 + 7] = 3e6;
+  bytes[8 * 12 + 9] = 5e6;
+  const GroupTraffic traffic = group_traffic(six_and_six(), cluster, bytes, 4);
+  // 4 + 2 on either side: the destinations do not join the last two sources.
+  REQUIRE(traffic.groups.size() == 4);
+  CHECK(traffic.groups[1].words() == "domains 4-5: source, 4 GPUs");
+  CHECK(traffic.groups[2].words() == "domains 6-9: destination, 8 GPUs");
+  CHECK(traffic.at(0, 2) == 16e6);  // 4 x 4 pairs
+  CHECK(traffic.at(1, 3) == 4e6);
+  CHECK(traffic.at(2, 2) == 5e6);  // between its domains
+  CHECK(traffic.nvlink[2] == 3e6);
+  CHECK(traffic.pairs() == 4);
+  CHECK(group_words(traffic) == "Drawn as one: up to 4 neighbouring NVLink domains of one kind.");
+
+  // Singles have 36 pairs, couples 9.
+  const auto few = [](const GroupTraffic& t) { return t.pairs() <= 9; };
+  CHECK(finest_groups(six_and_six(), cluster, bytes, few).groups.size() == 6);
+  CHECK(group_words(group_traffic(six_and_six(), cluster, bytes, 1)).empty());
+}
+
+TEST_CASE("a plan is drawn by rank up to 64 ranks and 150 arrows", "[report][graph]") {
+  Refit refit = question();
+  refit.ranks = 64;
+  CHECK(draws_by_rank(answer(), refit));
+  refit.ranks = 65;
+  CHECK_FALSE(draws_by_rank(answer(), refit));
+  refit.ranks = 64;
+  Schedule schedule;
+  for (int i = 0; i < 150; ++i) schedule.ops.push_back(transfer(i / 32, 32 + i % 32, 1));
+  schedule.ops.push_back(schedule.ops.front());  // the same arrow
+  CHECK(draws_by_rank(schedule, refit));
+  schedule.ops.push_back(transfer(63, 0, 1));
+  CHECK_FALSE(draws_by_rank(schedule, refit));
+}
+
+TEST_CASE("names are plain text, never HTML", "[report][graph]") {
   // Names that were not cgraph's own texts came out as <rank 0> or "rank 0", by where the program
   // lay in memory: about every second run failed here.
   const std::string text = rank_graph(answer(), question(), Cluster(two_gpu_nodes(3)));
@@ -146,7 +166,7 @@ TEST_CASE("names are plain text, never HTML", "[report][dot]") {
   CHECK(text.find('<') == std::string::npos);
 }
 
-TEST_CASE("equal plans give equal drawings", "[report][dot]") {
+TEST_CASE("equal plans give equal drawings", "[report][graph]") {
   const Cluster cluster(two_gpu_nodes(3));
   CHECK(rank_graph(answer(), question(), cluster) == rank_graph(answer(), question(), cluster));
 }
