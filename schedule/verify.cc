@@ -53,16 +53,35 @@ class Replay {
     return schedule_.cargos[op.cargo.index()].parcels;
   }
 
+  // Whether the op `earlier` is before `id` and brings its cargo to `rank`.
+  bool brings(OpId earlier, std::size_t id, Rank rank) const {
+    if (earlier.value < 0 || earlier.index() >= id) return false;
+    const Op& before = schedule_.ops[earlier.index()];
+    return (before.kind == OpKind::transfer && before.dst == rank) ||
+           (is_collective(before) && ranks_.touches(before, rank));
+  }
+
+  // Most relays pass on what one op brought them: then no parcel need be looked at.
+  bool passes_on(std::size_t id, Rank rank) const {
+    const Op& op = schedule_.ops[id];
+    for (const OpId earlier : schedule_.after_of(op)) {
+      if (!brings(earlier, id, rank)) continue;
+      const Op& before = schedule_.ops[earlier.index()];
+      if (before.cargo == op.cargo && before.chunk_begin <= op.chunk_begin &&
+          before.chunk_end >= op.chunk_end)
+        return true;
+    }
+    return false;
+  }
+
   // Rule 5: marks the chunks that ops in `after` brought to `rank`, then looks for every parcel.
   void check_possession(std::size_t id, Rank rank) {
+    if (passes_on(id, rank)) return;
     const Op& op = schedule_.ops[id];
     for (const ParcelId parcel : cargo(op)) covered_[parcel.index()].clear();
     for (const OpId earlier : schedule_.after_of(op)) {
-      if (earlier.value < 0 || earlier.index() >= id) continue;
+      if (!brings(earlier, id, rank)) continue;
       const Op& before = schedule_.ops[earlier.index()];
-      const bool brings = (before.kind == OpKind::transfer && before.dst == rank) ||
-                          (is_collective(before) && ranks_.touches(before, rank));
-      if (!brings) continue;
       for (const ParcelId parcel : cargo(before)) {
         covered_[parcel.index()].push_back({before.chunk_begin, before.chunk_end});
       }
@@ -88,6 +107,9 @@ class Replay {
   // Rule 4, of transfers: they must not bring what is there.
   void deliver(std::size_t id, Rank rank) {
     const Op& op = schedule_.ops[id];
+    const std::vector<Rank>* found_in = nullptr;  // parcels of a cargo mostly share their demanders
+    std::size_t demander = 0;
+    bool demands = false;
     for (const ParcelId parcel_id : cargo(op)) {
       const Parcel& parcel = schedule_.parcels[parcel_id.index()];
       if (contains(parcel.owners, rank)) {
@@ -95,9 +117,14 @@ class Replay {
                                rank.value));
         return;
       }
-      const auto at = std::lower_bound(parcel.demanders.begin(), parcel.demanders.end(), rank);
-      if (at == parcel.demanders.end() || *at != rank) continue;  // scratch: cargo of a relay
-      const auto demander = static_cast<std::size_t>(at - parcel.demanders.begin());
+      const std::vector<Rank>& demanders = received_.demanders(parcel_id);
+      if (&demanders != found_in) {
+        found_in = &demanders;
+        const auto at = std::lower_bound(demanders.begin(), demanders.end(), rank);
+        demander = static_cast<std::size_t>(at - demanders.begin());
+        demands = at != demanders.end() && *at == rank;
+      }
+      if (!demands) continue;  // scratch: cargo of a relay
       if (const auto chunk = received_.mark(parcel_id, demander, op)) {
         report(id, fmt::format("brings chunk {} of parcel {} to rank {} a second time", *chunk,
                                parcel_id.value, rank.value));

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -8,25 +10,38 @@
 
 namespace refit::detail {
 
-// Which chunks of a parcel each of its demanders has been brought: one bit per chunk.
+// Which chunks of a parcel each of its demanders has been brought: one bit per chunk. What a
+// demander gets of parcels with equal demanders lies together, since it mostly comes together.
 class Received {
  public:
   explicit Received(const std::vector<Parcel>& parcels) {
-    std::size_t words = 0;
     for (const Parcel& parcel : parcels) {
-      first_.push_back(words);
-      words_of_.push_back((static_cast<std::size_t>(parcel.chunks) + 63) / 64);
-      words += parcel.demanders.size() * words_of_.back();
+      auto& [demanders, alike] = *alike_.try_emplace(parcel.demanders).first;
+      of_.push_back({&demanders, &alike, alike.words});
+      alike.words += (static_cast<std::size_t>(parcel.chunks) + 63) / 64;
+    }
+    std::size_t words = 0;
+    for (auto& [demanders, alike] : alike_) {
+      alike.first = words;
+      words += demanders.size() * alike.words;
     }
     words_.assign(words, 0);
+  }
+  Received(const Received&) = delete;
+  Received& operator=(const Received&) = delete;
+
+  // One object for all parcels with equal demanders.
+  const std::vector<Rank>& demanders(ParcelId parcel) const {
+    return *of_[parcel.index()].demanders;
   }
 
   // The op's chunks of `parcel` are with its demander number `demander` from now on. Returns the
   // first that was before.
   std::optional<int> mark(ParcelId parcel, std::size_t demander, const Op& op) {
     std::optional<int> again;
+    const std::size_t first = first_word(parcel, demander);
     for (int chunk = op.chunk_begin; chunk < op.chunk_end; ++chunk) {
-      std::uint64_t& word = words_[word_of(parcel, demander, chunk)];
+      std::uint64_t& word = words_[first + static_cast<std::size_t>(chunk) / 64];
       const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
       if ((word & bit) != 0 && !again) again = chunk;
       word |= bit;
@@ -35,17 +50,30 @@ class Received {
   }
 
   bool has(ParcelId parcel, std::size_t demander, int chunk) const {
-    return (words_[word_of(parcel, demander, chunk)] >> (chunk % 64) & 1) != 0;
+    const std::size_t word = first_word(parcel, demander) + static_cast<std::size_t>(chunk) / 64;
+    return (words_[word] >> (chunk % 64) & 1) != 0;
   }
 
  private:
-  std::size_t word_of(ParcelId parcel, std::size_t demander, int chunk) const {
-    return first_[parcel.index()] + demander * words_of_[parcel.index()] +
-           static_cast<std::size_t>(chunk) / 64;
+  // Parcels with equal demanders: of each demander in turn, the words of these parcels.
+  struct Alike {
+    std::size_t first = 0;
+    std::size_t words = 0;  // of one demander
+  };
+  struct Place {
+    const std::vector<Rank>* demanders;
+    const Alike* alike;
+    std::size_t word;  // behind the demander's first
+  };
+
+  std::size_t first_word(ParcelId parcel, std::size_t demander) const {
+    const Place& place = of_[parcel.index()];
+    return place.alike->first + demander * place.alike->words + place.word;
   }
 
-  std::vector<std::size_t> first_, words_of_;  // [parcel]: first word; words per demander
-  std::vector<std::uint64_t> words_;           // [parcel][demander][chunk / 64]
+  std::map<std::vector<Rank>, Alike> alike_;  // by demanders
+  std::vector<Place> of_;                     // by parcel
+  std::vector<std::uint64_t> words_;
 };
 
 }  // namespace refit::detail
