@@ -71,12 +71,11 @@ std::string plan_text(const Schedule& schedule, const Scenario& scenario,
     return rank_graph(schedule, refit, scenario.cluster);
   const std::vector<double> bytes = domain_traffic(schedule, scenario.cluster);
   // Who asks for a level gets all of it.
-  if (level)
-    return domain_graph(schedule, group_traffic(refit, scenario.cluster, bytes, 1), bytes.size());
+  if (level) return domain_graph(schedule, group_traffic(refit, scenario.cluster, bytes, 1), true);
   const auto fits = [](const GroupTraffic& traffic) {
-    return traffic.groups.size() <= kMostNodes && traffic.pairs() <= kMostEdges;
+    return traffic.groups.size() <= kMostNodes && telling_pairs(traffic).size() < kMostEdges;
   };
-  return domain_graph(schedule, finest_groups(refit, scenario.cluster, bytes, fits), kMostEdges);
+  return domain_graph(schedule, finest_groups(refit, scenario.cluster, bytes, fits), false);
 }
 
 std::string graph_text(const Question& question, const GraphOptions& options) {

@@ -51,11 +51,15 @@ std::string DomainGroup::words() const {
   return fmt::format("{}: {}, {} GPU{}", name(), side.words(), gpus, gpus == 1 ? "" : "s");
 }
 
-std::size_t GroupTraffic::pairs() const {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    if (i / groups.size() != i % groups.size() && bytes[i] > 0) ++count;
-  return count;
+std::vector<GroupTraffic::Pair> GroupTraffic::pairs() const {
+  std::vector<Pair> pairs;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const std::size_t from = i / groups.size(), to = i % groups.size();
+    if (from != to && bytes[i] > 0) pairs.push_back({from, to, bytes[i]});
+  }
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const Pair& a, const Pair& b) { return a.bytes > b.bytes; });
+  return pairs;
 }
 
 double GroupTraffic::largest() const {

@@ -44,14 +44,19 @@ struct DomainGroup {
 
 // What moves between such groups.
 struct GroupTraffic {
+  struct Pair {
+    std::size_t from = 0, to = 0;
+    double bytes = 0;
+  };
+
   int most_domains = 1;  // of a group
   std::vector<DomainGroup> groups;
   std::vector<double> bytes;   // row: from, column: to; the diagonal: between domains of a group
   std::vector<double> nvlink;  // inside the domains, by group
 
   double at(std::size_t from, std::size_t to) const { return bytes[from * groups.size() + to]; }
-  std::size_t pairs() const;  // of different groups with bytes
-  double largest() const;     // of bytes
+  std::vector<Pair> pairs() const;  // of different groups with bytes, the most first
+  double largest() const;           // of bytes
 };
 
 // `domain_bytes`: bytes from domain to domain (sim/traffic.h). Domains that hold no rank of the

@@ -15,6 +15,9 @@
 namespace refit {
 namespace {
 
+// Hairs that carry little between them hide what carries much.
+constexpr double kTellingShare = 0.95;
+
 void draw_edge(Drawing& drawing, Drawing::Node from, Drawing::Node to, double bytes,
                double largest) {
   drawing.edge(from, to, {{"label", format_bytes(bytes)}, {"penwidth", width_of(bytes, largest)}});
@@ -23,7 +26,9 @@ void draw_edge(Drawing& drawing, Drawing::Node from, Drawing::Node to, double by
 Drawing start(const Schedule& schedule, const char* shape, const std::string& notes) {
   Drawing drawing(fmt::format("Plan: {}\\l{}Arrows are as wide as their bytes.\\l",
                               plain(schedule.strategy), notes),
-                  {{"shape", shape}, {"style", "filled"}, {"fillcolor", kNeitherColour}}, {});
+                  {{"shape", shape}, {"style", "filled"}, {"fillcolor", kNeitherColour}},
+                  // Lighter than the numbers that stand on them.
+                  {{"color", "#6b7f95"}, {"arrowsize", "0.6"}});
   drawing.set(drawing.root(), {{"rankdir", "LR"}});
   return drawing;
 }
@@ -104,6 +109,19 @@ void draw_collectives(Drawing& drawing, const Schedule& schedule,
 
 }  // namespace
 
+std::vector<GroupTraffic::Pair> telling_pairs(const GroupTraffic& traffic) {
+  std::vector<GroupTraffic::Pair> pairs = traffic.pairs();
+  double sum = 0;
+  for (const GroupTraffic::Pair& pair : pairs) sum += pair.bytes;
+  double drawn = 0;
+  std::size_t count = 0;
+  while (count < std::min(pairs.size(), kMostEdges) &&
+         (drawn < kTellingShare * sum || pairs[count].bytes == pairs[count - 1].bytes))
+    drawn += pairs[count++].bytes;
+  pairs.resize(count);
+  return pairs;
+}
+
 bool draws_by_rank(const Schedule& schedule, const Refit& refit) {
   if (refit.ranks > kMostRanksDrawn) return false;
   std::set<std::pair<Rank, Rank>> transfers;
@@ -127,35 +145,24 @@ std::string rank_graph(const Schedule& schedule, const Refit& refit, const Clust
   return drawing.text();
 }
 
-std::string domain_graph(const Schedule& schedule, const GroupTraffic& traffic,
-                         std::size_t most_edges) {
-  struct Pair {
-    std::size_t from, to;
-    double bytes;
-  };
-  const std::size_t count = traffic.groups.size();
-  std::vector<Pair> pairs;
-  double largest = 0;
-  for (std::size_t i = 0; i < traffic.bytes.size(); ++i) {
-    if (i / count == i % count || traffic.bytes[i] <= 0) continue;
-    pairs.push_back({i / count, i % count, traffic.bytes[i]});
-    largest = std::max(largest, traffic.bytes[i]);
-  }
-  std::stable_sort(pairs.begin(), pairs.end(),
-                   [](const Pair& a, const Pair& b) { return a.bytes > b.bytes; });
+std::string domain_graph(const Schedule& schedule, const GroupTraffic& traffic, bool all_pairs) {
+  const std::vector<GroupTraffic::Pair> every = traffic.pairs();
+  const std::vector<GroupTraffic::Pair> pairs = all_pairs ? every : telling_pairs(traffic);
   std::string notes = group_words(traffic);
   if (!notes.empty()) notes += "\\l";
-  if (pairs.size() > most_edges) {
-    double left_out = 0;
-    for (std::size_t i = most_edges; i < pairs.size(); ++i) left_out += pairs[i].bytes;
+  if (pairs.size() < every.size()) {
+    double drawn = 0, sum = 0;
+    for (const GroupTraffic::Pair& pair : pairs) drawn += pair.bytes;
+    for (const GroupTraffic::Pair& pair : every) sum += pair.bytes;
     notes +=
-        fmt::format("The {} largest of {} pairs; the others move {} together.\\l", most_edges,
-                    format_count(static_cast<std::int64_t>(pairs.size())), format_bytes(left_out));
-    pairs.resize(most_edges);
+        fmt::format("Drawn: the {} largest of {} pairs. The others move {}, {:.1f} % of all.\\l",
+                    pairs.size(), format_count(static_cast<std::int64_t>(every.size())),
+                    format_bytes(sum - drawn), 100 * (sum - drawn) / sum);
   }
+  const double largest = every.empty() ? 0 : every.front().bytes;
   Drawing drawing = start(schedule, "box", notes);
   std::vector<Drawing::Node> nodes;
-  for (std::size_t g = 0; g < count; ++g) {
+  for (std::size_t g = 0; g < traffic.groups.size(); ++g) {
     const DomainGroup& group = traffic.groups[g];
     std::string label = plain(group.words());
     if (traffic.nvlink[g] > 0) label += fmt::format("\n{} inside", format_bytes(traffic.nvlink[g]));
@@ -164,7 +171,7 @@ std::string domain_graph(const Schedule& schedule, const GroupTraffic& traffic,
     nodes.push_back(drawing.node(drawing.root(), group.name(),
                                  {{"label", label}, {"fillcolor", group.side.colour()}}));
   }
-  for (const Pair& pair : pairs)
+  for (const GroupTraffic::Pair& pair : pairs)
     draw_edge(drawing, nodes[pair.from], nodes[pair.to], pair.bytes, largest);
   return drawing.text();
 }

@@ -21,9 +21,11 @@ bool draws_by_rank(const Schedule& schedule, const Refit& refit);
 // bytes is the transport's choice.
 std::string rank_graph(const Schedule& schedule, const Refit& refit, const Cluster& cluster);
 
-// The same by groups of NVLink domains. Of the pairs only the `most_edges` with most bytes are
-// drawn; the others are counted.
-std::string domain_graph(const Schedule& schedule, const GroupTraffic& traffic,
-                         std::size_t most_edges);
+// The pairs of different groups that carry nearly all bytes, the largest first, at most kMostEdges.
+std::vector<GroupTraffic::Pair> telling_pairs(const GroupTraffic& traffic);
+
+// The same by groups of NVLink domains, with all pairs or with those that tell; the others are
+// counted.
+std::string domain_graph(const Schedule& schedule, const GroupTraffic& traffic, bool all_pairs);
 
 }  // namespace refit

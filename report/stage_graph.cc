@@ -47,9 +47,10 @@ std::string table_of(const StepBox& box, const Schedule& schedule, double end_s)
                               box.bytes > 0 ? ", " + format_bytes(box.bytes) : ""));
   if (box.waits_inside > 0)
     lines.push_back(fmt::format("{} wait for others here", format_count(box.waits_inside)));
-  lines.push_back(
-      fmt::format("{} to {}", format_seconds(box.span.start_s), format_seconds(box.span.end_s)));
-  if (box.busy_s < 0.99 * (box.span.end_s - box.span.start_s))
+  const std::string start = format_seconds(box.span.start_s);
+  const std::string end = format_seconds(box.span.end_s);
+  lines.push_back(start == end ? "at " + end : start + " to " + end);
+  if (start != end && box.busy_s < 0.99 * (box.span.end_s - box.span.start_s))
     lines.push_back(fmt::format("{} of it at work", format_seconds(box.busy_s)));
   std::string rows;
   for (const std::string& line : lines) rows += "<TR><TD>" + line + "</TD></TR>";
@@ -87,15 +88,16 @@ std::string stage_graph(const Schedule& schedule, const Prediction& prediction) 
        {StepDetail{true, true}, {true, false}, {false, true}, {false, false}}) {
     detail = next;
     steps = step_boxes(schedule, prediction.timeline, detail);
+    if (steps.boxes.size() <= kMostStepBoxes) drop_implied(steps);
     if (fits(steps)) break;
   }
   Drawing drawing(
-      fmt::format(
-          "What waits for what: {}\\l"
-          "Predicted {} with network model {}; a box's strip is when it runs in that.\\l"
-          "{}Solid: so many ops wait for ops there. Dashed: after them on the same lane.\\l",
-          plain(schedule.strategy), format_seconds(prediction.makespan_s),
-          plain(prediction.network_model), together(detail, schedule)),
+      fmt::format("What waits for what: {}\\l"
+                  "Predicted {} with network model {}; a box's strip is when it runs in that.\\l"
+                  "{}Solid: so many ops wait for ops of the other box. Dashed: a rank does one "
+                  "after the other.\\l",
+                  plain(schedule.strategy), format_seconds(prediction.makespan_s),
+                  plain(prediction.network_model), together(detail, schedule)),
       {{"shape", "plain"}}, {});
   std::vector<Drawing::Node> nodes;
   for (std::size_t b = 0; b < steps.boxes.size(); ++b) {

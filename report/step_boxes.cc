@@ -1,6 +1,7 @@
 #include "report/step_boxes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -33,7 +34,12 @@ struct LaneTail {
   void enter(int next) {
     if (next == round) return;
     round = next;
-    before = std::exchange(now, {});
+    if (!now.empty()) before = std::exchange(now, {});
+  }
+  // What comes next waits for the barrier, in its round, too.
+  void close(std::size_t barrier) {
+    now.clear();
+    before = {barrier};
   }
   void add(std::size_t box) {
     if (std::find(now.begin(), now.end(), box) == now.end()) now.push_back(box);
@@ -67,6 +73,12 @@ class LaneOrder {
       if (lane != op.lane && op.kind != OpKind::barrier) continue;
       if (schedule_.window_of(static_cast<int>(lane)) != nullptr) continue;
       LaneTail& tail = tails_[rank.index() * lanes_ + lane];
+      if (op.kind == OpKind::barrier) {
+        const std::vector<std::size_t>& last = tail.now.empty() ? tail.before : tail.now;
+        waits_for_.insert(last.begin(), last.end());
+        tail.close(box);
+        continue;
+      }
       tail.enter(op.round);
       waits_for_.insert(tail.before.begin(), tail.before.end());
       tail.add(box);
@@ -80,7 +92,35 @@ class LaneOrder {
   std::set<std::size_t> waits_for_;
 };
 
+bool reaches(const StepBoxes& steps, std::size_t from, std::size_t to) {
+  std::vector<std::size_t> left = {from};
+  std::vector<bool> seen(steps.boxes.size(), false);
+  while (!left.empty()) {
+    const std::size_t box = left.back();
+    left.pop_back();
+    if (box == to) return true;
+    if (seen[box]) continue;
+    seen[box] = true;
+    for (auto edge = steps.edges.lower_bound({box, 0});
+         edge != steps.edges.end() && edge->first.first == box; ++edge)
+      left.push_back(edge->first.second);
+  }
+  return false;
+}
+
 }  // namespace
+
+void drop_implied(StepBoxes& steps) {
+  for (auto edge = steps.edges.begin(); edge != steps.edges.end();) {
+    const auto next = std::next(edge);
+    if (edge->second.after == 0) {
+      auto taken = steps.edges.extract(edge);
+      if (!reaches(steps, taken.key().first, taken.key().second))
+        steps.edges.insert(std::move(taken));
+    }
+    edge = next;
+  }
+}
 
 StepBoxes step_boxes(const Schedule& schedule, const Timeline& timeline, const StepDetail& detail) {
   REFIT_CHECK(timeline.size() == schedule.ops.size());

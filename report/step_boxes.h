@@ -48,4 +48,7 @@ struct StepBoxes {
 
 StepBoxes step_boxes(const Schedule& schedule, const Timeline& timeline, const StepDetail& detail);
 
+// Takes out what lanes' order says and other arrows say, too, in one step or several.
+void drop_implied(StepBoxes& steps);
+
 }  // namespace refit

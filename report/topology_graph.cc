@@ -91,8 +91,8 @@ class Topology {
         nic_(kinds_.nodes.size(), nullptr),
         drawing_(title(), {{"shape", "box"}, {"style", "filled"}, {"fillcolor", "#ffffff"}},
                  {{"dir", "none"}}) {
-    // Widest below: sites stand side by side, their fabrics on top.
-    drawing_.set(drawing_.root(), {{"ranksep", "0.5"}});
+    // Between sites there is room for what their WAN carries.
+    if (!cluster.spec().wans.empty()) drawing_.set(drawing_.root(), {{"nodesep", "2"}});
   }
 
   std::string text() {
@@ -157,8 +157,9 @@ class Topology {
     const NodeGroupSpec& group = *kind.group;
     Drawing::Graph box = drawing_.box(
         graph, fmt::format("nodes_{}", number),
-        {{"label", fmt::format("{}: {}\\n{} GPUs: {}", alike(kind.nodes, "node", "nodes"),
+        {{"label", fmt::format("{}: {}\\l{} GPUs: {}\\l", alike(kind.nodes, "node", "nodes"),
                                plain(group.name), format_count(kind.gpus()), roles(kind))},
+         {"labelloc", "b"},  // the cable comes in at the top
          {"color", "#606060"},
          {"style", "rounded"}});
     const Side side{kind.sources > 0, kind.destinations > 0, nullptr};

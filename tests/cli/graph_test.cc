@@ -36,7 +36,7 @@ TEST_CASE("each kind of graph is read back by the library, and made again equal"
   // GPUs, NVLink, NICs, fabric.
   CHECK(counts_of(refit_program({"graph", scenario, "--kind", "topology"}).out).nodes == 4);
   CHECK(has(refit_program({"graph", plan, "--kind", "topology"}).out,
-            "4 nodes alike: pair\\n8 GPUs: 4 source, 4 destination"));
+            "4 nodes alike: pair\\l8 GPUs: 4 source, 4 destination"));
   const std::string stages = refit_program({"graph", plan, "--kind", "stages"}).out;
   CHECK(has(stages, "What waits for what: reshard\\lPredicted "));
   CHECK(has(refit_program({"graph", plan, "--kind", "traffic"}).out, "<B>domain 3</B>"));

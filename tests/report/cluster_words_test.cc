@@ -19,7 +19,7 @@ TEST_CASE("what can bind outside the nodes gets a line of its own", "[report][cl
   spec.groups[1].nvlink_domain_gpus = 1;
   spec.groups[1].site = 1;
   spec.sites = {"here", "there"};
-  spec.fabrics = {FabricSpec{2, false, 3, 0}, FabricSpec{}};
+  spec.fabrics = {FabricSpec{.nodes_per_leaf = 2, .oversubscription = 3}, FabricSpec{}};
   spec.wans = {{0, 1, 5e9, 0.02}};
   REQUIRE(
       cluster_words(Cluster(spec)) ==

@@ -88,7 +88,7 @@ TEST_CASE("by domain: a node per domain with what stays inside", "[report][graph
   const Cluster cluster(two_gpu_nodes(3));
   // From domain 0 to domain 1: 4 MB, inside domain 1: 2 MB.
   const std::vector<double> bytes = {0, 4e6, 0, 0, 2e6, 0, 0, 0, 0};
-  const ReadGraph graph(domain_graph(answer(), group_traffic(question(), cluster, bytes, 1), 150));
+  const ReadGraph graph(domain_graph(answer(), group_traffic(question(), cluster, bytes, 1), true));
   CHECK(graph.nodes() == 3);
   CHECK(graph.edges() == 1);
   CHECK(attribute(graph.edge("domain 0", "domain 1"), "label") == "4.00 MB");
@@ -96,34 +96,55 @@ TEST_CASE("by domain: a node per domain with what stays inside", "[report][graph
         "domain 1: destination, 2 GPUs\n2.00 MB inside");
 }
 
-TEST_CASE("of too many pairs the largest are drawn and the others counted", "[report][graph]") {
-  const Cluster cluster(two_gpu_nodes(3));
-  const std::vector<double> bytes = {0, 4e6, 1e6, 0, 0, 2e6, 0, 0, 0};
-  const ReadGraph graph(domain_graph(answer(), group_traffic(question(), cluster, bytes, 1), 2));
-  CHECK(graph.edges() == 2);
-  CHECK(graph.edge("domain 0", "domain 2") == nullptr);
-  CHECK(graph.title().find("The 2 largest of 3 pairs; the others move 1.00 MB together.") !=
-        std::string::npos);
+// Nodes of a domain of two GPUs each; those of the first half are sources, the others destinations.
+Refit halves(int nodes) {
+  Refit refit;
+  refit.ranks = 2 * nodes;
+  for (int rank = 0; rank < nodes; ++rank) refit.sources.emplace_back(rank);
+  for (int rank = nodes; rank < 2 * nodes; ++rank) refit.destinations.emplace_back(rank);
+  return refit;
 }
 
-// 12 nodes of a source domain and a destination domain of two GPUs each, six in a row of either.
-Refit six_and_six() {
-  Refit refit;
-  refit.ranks = 24;
-  for (int rank = 0; rank < 12; ++rank) refit.sources.emplace_back(rank);
-  for (int rank = 12; rank < 24; ++rank) refit.destinations.emplace_back(rank);
-  return refit;
+// Every domain of the first half sends 1 MB to every domain of the second.
+std::vector<double> all_to_all(std::size_t nodes) {
+  std::vector<double> bytes(nodes * nodes, 0);
+  for (std::size_t from = 0; from < nodes / 2; ++from)
+    for (std::size_t to = nodes / 2; to < nodes; ++to) bytes[from * nodes + to] = 1e6;
+  return bytes;
+}
+
+TEST_CASE("pairs with few bytes are counted where not all are asked for", "[report][graph]") {
+  const Cluster cluster(two_gpu_nodes(3));
+  // 60 of 61 MB are more than 95 %, 40 are less.
+  const GroupTraffic traffic =
+      group_traffic(question(), cluster, {0, 40e6, 1e6, 0, 0, 20e6, 0, 0, 0}, 1);
+  const ReadGraph graph(domain_graph(answer(), traffic, false));
+  CHECK(graph.edges() == 2);
+  CHECK(graph.edge("domain 0", "domain 2") == nullptr);
+  CHECK(graph.title().find("Drawn: the 2 largest of 3 pairs. The others move 1.00 MB, 1.6 % of "
+                           "all.") != std::string::npos);
+  CHECK(ReadGraph(domain_graph(answer(), traffic, true)).edges() == 3);
+}
+
+TEST_CASE("equal pairs are drawn or left out together, up to 150", "[report][graph]") {
+  const Cluster cluster(two_gpu_nodes(3));
+  // Five of six would be 83 %, and the sixth is their equal.
+  CHECK(telling_pairs(group_traffic(question(), cluster, {0, 1, 1, 1, 0, 1, 1, 1, 0}, 1)).size() ==
+        6);
+  // 50 + 40 + 5 are 95 %: the last one comes with its equal.
+  CHECK(
+      telling_pairs(group_traffic(question(), cluster, {0, 50, 40, 5, 0, 5, 0, 0, 0}, 1)).size() ==
+      4);
+  const Cluster wide(two_gpu_nodes(26));
+  CHECK(telling_pairs(group_traffic(halves(26), wide, all_to_all(26), 1)).size() == 150);
 }
 
 TEST_CASE("neighbouring domains of one side are drawn as one", "[report][graph]") {
   const Cluster cluster(two_gpu_nodes(12));
-  // Every source domain sends 1 MB to every destination domain, and 3 MB stay in domain 7.
-  std::vector<double> bytes(144, 0);
-  for (std::size_t from = 0; from < 6; ++from)
-    for (std::size_t to = 6; to < 12; ++to) bytes[from * 12 + to] = 1e6;
+  std::vector<double> bytes = all_to_all(12);
   bytes[7 * 12 + 7] = 3e6;
   bytes[8 * 12 + 9] = 5e6;
-  const GroupTraffic traffic = group_traffic(six_and_six(), cluster, bytes, 4);
+  const GroupTraffic traffic = group_traffic(halves(12), cluster, bytes, 4);
   // 4 + 2 on either side: the destinations do not join the last two sources.
   REQUIRE(traffic.groups.size() == 4);
   CHECK(traffic.groups[1].words() == "domains 4-5: source, 4 GPUs");
@@ -132,13 +153,13 @@ TEST_CASE("neighbouring domains of one side are drawn as one", "[report][graph]"
   CHECK(traffic.at(1, 3) == 4e6);
   CHECK(traffic.at(2, 2) == 5e6);  // between its domains
   CHECK(traffic.nvlink[2] == 3e6);
-  CHECK(traffic.pairs() == 4);
+  CHECK(traffic.pairs().size() == 4);
   CHECK(group_words(traffic) == "Drawn as one: up to 4 neighbouring NVLink domains of one kind.");
 
   // Singles have 36 pairs, couples 9.
-  const auto few = [](const GroupTraffic& t) { return t.pairs() <= 9; };
-  CHECK(finest_groups(six_and_six(), cluster, bytes, few).groups.size() == 6);
-  CHECK(group_words(group_traffic(six_and_six(), cluster, bytes, 1)).empty());
+  const auto few = [](const GroupTraffic& t) { return t.pairs().size() <= 9; };
+  CHECK(finest_groups(halves(12), cluster, bytes, few).groups.size() == 6);
+  CHECK(group_words(group_traffic(halves(12), cluster, bytes, 1)).empty());
 }
 
 TEST_CASE("a plan is drawn by rank up to 64 ranks and 150 arrows", "[report][graph]") {

@@ -99,6 +99,43 @@ TEST_CASE("what is in one round waits for the round before, not for itself", "[r
   CHECK(step_boxes(schedule, prediction().timeline, {true, true}).edges.size() == 2);
 }
 
+TEST_CASE("a barrier is after all lanes, and before what its round has besides",
+          "[report][graph]") {
+  Schedule schedule = relay();
+  schedule.ops[2].after_end = 0;
+  schedule.ops[3].after_end = 1;
+  Op barrier;
+  barrier.kind = OpKind::barrier;
+  barrier.group = GroupId{1};
+  schedule.groups.push_back({{Rank{0}, Rank{1}, Rank{2}}, 3});
+  schedule.ops.insert(schedule.ops.begin() + 1, barrier);
+  Prediction times = prediction();
+  times.timeline.insert(times.timeline.begin() + 1, Span{1, 1});
+  StepBoxes steps = step_boxes(schedule, times.timeline, {true, true});
+  // The barrier, then as before.
+  REQUIRE(steps.boxes.size() == 5);
+  CHECK(steps.boxes[0].kind == OpKind::barrier);
+  CHECK(steps.edges.at({1, 0}).lane == 1);
+  CHECK(steps.edges.contains({0, 2}));  // on lane 1, where nothing was
+  CHECK(steps.edges.contains({0, 3}));
+  CHECK_FALSE(steps.edges.contains({1, 3}));
+}
+
+TEST_CASE("what several arrows say is not said again by the order of lanes", "[report][graph]") {
+  StepBoxes steps;
+  steps.boxes.resize(3);
+  steps.edges[{0, 1}].after = 1;
+  steps.edges[{0, 2}].lane = 1;
+  steps.edges[{1, 2}].lane = 1;
+  drop_implied(steps);
+  CHECK(steps.edges.size() == 2);
+  CHECK_FALSE(steps.edges.contains({0, 2}));
+  // A dependency of ops stays, whatever else says it.
+  steps.edges[{0, 2}].after = 1;
+  drop_implied(steps);
+  CHECK(steps.edges.size() == 3);
+}
+
 TEST_CASE("the graph names phase, work, bytes and seconds", "[report][graph]") {
   const ReadGraph graph(stage_graph(relay(), prediction()));
   CHECK(has(graph.title(),

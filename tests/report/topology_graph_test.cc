@@ -32,7 +32,7 @@ TEST_CASE("nodes alike are drawn once with their count", "[report][graph]") {
         "Machines: 8 GPUs in 4 nodes\\lWhat is alike is drawn once. Rates are per direction.\\l");
   CHECK(graph.boxes() == 1);
   CHECK(attribute(graph.box("cluster_nodes_0"), "label") ==
-        "4 nodes alike: pair\\n8 GPUs: 2 source, 1 destination");
+        "4 nodes alike: pair\\l8 GPUs: 2 source, 1 destination\\l");
   // GPUs, NVLink, NICs and the fabric, in a row.
   CHECK(graph.nodes() == 4);
   CHECK(graph.edges() == 3);
