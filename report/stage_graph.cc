@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kStripPoints = 150;
 // Arrows go everywhere here, so fewer of them are readable than between domains.
-constexpr std::size_t kMostStepBoxes = 40, kMostStepEdges = 80;
+constexpr std::size_t kMostStepBoxes = 30, kMostStepEdges = 60;
 
 const char* colour_of(const StepBox& box) {
   if (box.kind == OpKind::barrier) return kNeitherColour;

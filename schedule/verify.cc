@@ -31,7 +31,8 @@ class Replay {
         ranks_(ranks),
         findings_(findings),
         received_(schedule.parcels),
-        covered_(schedule.parcels.size()) {}
+        covered_(schedule.parcels.size()),
+        foreign_to_(schedule.parcels.size(), schedule.ops.size()) {}
 
   void run() {
     for (std::size_t id = 0; id < schedule_.ops.size() && findings_.size() < kMostFindings; ++id) {
@@ -74,20 +75,28 @@ class Replay {
     return false;
   }
 
-  // Rule 5: marks the chunks that ops in `after` brought to `rank`, then looks for every parcel.
+  // Rule 5: marks the chunks that ops in `after` brought to `rank` of what it does not own, then
+  // looks for every parcel.
   void check_possession(std::size_t id, Rank rank) {
     if (passes_on(id, rank)) return;
     const Op& op = schedule_.ops[id];
-    for (const ParcelId parcel : cargo(op)) covered_[parcel.index()].clear();
+    foreign_.clear();
+    for (const ParcelId parcel : cargo(op)) {
+      if (contains(schedule_.parcels[parcel.index()].owners, rank)) continue;
+      foreign_.push_back(parcel);
+      covered_[parcel.index()].clear();
+      foreign_to_[parcel.index()] = id;
+    }
+    if (foreign_.empty()) return;
     for (const OpId earlier : schedule_.after_of(op)) {
       if (!brings(earlier, id, rank)) continue;
       const Op& before = schedule_.ops[earlier.index()];
       for (const ParcelId parcel : cargo(before)) {
-        covered_[parcel.index()].push_back({before.chunk_begin, before.chunk_end});
+        if (foreign_to_[parcel.index()] == id)
+          covered_[parcel.index()].push_back({before.chunk_begin, before.chunk_end});
       }
     }
-    for (const ParcelId parcel_id : cargo(op)) {
-      if (contains(schedule_.parcels[parcel_id.index()].owners, rank)) continue;
+    for (const ParcelId parcel_id : foreign_) {
       auto& ranges = covered_[parcel_id.index()];
       std::sort(ranges.begin(), ranges.end());
       int reached = op.chunk_begin;
@@ -195,7 +204,11 @@ class Replay {
   const OpRanks& ranks_;
   Diagnostics& findings_;
   detail::Received received_;
-  std::vector<std::vector<std::pair<int, int>>> covered_;  // [parcel]: scratch of check_possession
+  // Scratch of check_possession: what the sender does not own; by parcel, which op asked last, and
+  // which chunks were brought for it.
+  std::vector<ParcelId> foreign_;
+  std::vector<std::vector<std::pair<int, int>>> covered_;
+  std::vector<std::size_t> foreign_to_;
 };
 
 }  // namespace
