@@ -1,6 +1,9 @@
 #include "schedule/verify.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,6 +20,7 @@ namespace {
 using detail::OpRanks;
 
 constexpr std::size_t kMostFindings = 20;
+constexpr std::size_t kLargeCargo = 16;  // parcels
 
 bool contains(const std::vector<Rank>& ascending, Rank rank) {
   return std::binary_search(ascending.begin(), ascending.end(), rank);
@@ -62,14 +66,32 @@ class Replay {
            (is_collective(before) && ranks_.touches(before, rank));
   }
 
-  // Most relays pass on what one op brought them: then no parcel need be looked at.
-  bool passes_on(std::size_t id, Rank rank) const {
+  // Whether all parcels of a large cargo are in the other. Large ones are few, so that answers are
+  // kept.
+  bool is_part(CargoId part, CargoId whole) {
+    if (part == whole) return true;
+    if (schedule_.cargos[whole.index()].parcels.size() < kLargeCargo) return false;
+    const auto [known, first_time] = is_part_.try_emplace({part, whole}, false);
+    if (first_time) {
+      std::vector<ParcelId> sorted = schedule_.cargos[whole.index()].parcels;
+      std::sort(sorted.begin(), sorted.end());
+      const auto& parcels = schedule_.cargos[part.index()].parcels;
+      known->second = std::all_of(parcels.begin(), parcels.end(), [&](ParcelId parcel) {
+        return std::binary_search(sorted.begin(), sorted.end(), parcel);
+      });
+    }
+    return known->second;
+  }
+
+  // Most relays of large cargos pass on what one op brought them: then no parcel need be looked at.
+  bool passes_on(std::size_t id, Rank rank) {
     const Op& op = schedule_.ops[id];
+    if (cargo(op).size() < kLargeCargo) return false;
     for (const OpId earlier : schedule_.after_of(op)) {
       if (!brings(earlier, id, rank)) continue;
       const Op& before = schedule_.ops[earlier.index()];
-      if (before.cargo == op.cargo && before.chunk_begin <= op.chunk_begin &&
-          before.chunk_end >= op.chunk_end)
+      if (before.chunk_begin <= op.chunk_begin && before.chunk_end >= op.chunk_end &&
+          is_part(op.cargo, before.cargo))
         return true;
     }
     return false;
@@ -116,9 +138,6 @@ class Replay {
   // Rule 4, of transfers: they must not bring what is there.
   void deliver(std::size_t id, Rank rank) {
     const Op& op = schedule_.ops[id];
-    const std::vector<Rank>* found_in = nullptr;  // parcels of a cargo mostly share their demanders
-    std::size_t demander = 0;
-    bool demands = false;
     for (const ParcelId parcel_id : cargo(op)) {
       const Parcel& parcel = schedule_.parcels[parcel_id.index()];
       if (contains(parcel.owners, rank)) {
@@ -126,15 +145,9 @@ class Replay {
                                rank.value));
         return;
       }
-      const std::vector<Rank>& demanders = received_.demanders(parcel_id);
-      if (&demanders != found_in) {
-        found_in = &demanders;
-        const auto at = std::lower_bound(demanders.begin(), demanders.end(), rank);
-        demander = static_cast<std::size_t>(at - demanders.begin());
-        demands = at != demanders.end() && *at == rank;
-      }
-      if (!demands) continue;  // scratch: cargo of a relay
-      if (const auto chunk = received_.mark(parcel_id, demander, op)) {
+      const auto demander = received_.demander(parcel_id, rank);
+      if (!demander) continue;  // scratch: cargo of a relay
+      if (const auto chunk = received_.mark(parcel_id, *demander, op)) {
         report(id, fmt::format("brings chunk {} of parcel {} to rank {} a second time", *chunk,
                                parcel_id.value, rank.value));
         return;
@@ -184,6 +197,7 @@ class Replay {
     for (std::size_t p = 0; p < schedule_.parcels.size(); ++p) {
       const Parcel& parcel = schedule_.parcels[p];
       for (std::size_t d = 0; d < parcel.demanders.size(); ++d) {
+        if (received_.has_all(ParcelId(static_cast<std::int64_t>(p)), d, parcel.chunks)) continue;
         const Rank rank = parcel.demanders[d];
         if (contains(parcel.owners, rank)) continue;
         for (int c = 0; c < parcel.chunks; ++c) {
@@ -204,6 +218,7 @@ class Replay {
   const OpRanks& ranks_;
   Diagnostics& findings_;
   detail::Received received_;
+  std::map<std::pair<CargoId, CargoId>, bool> is_part_;
   // Scratch of check_possession: what the sender does not own; by parcel, which op asked last, and
   // which chunks were brought for it.
   std::vector<ParcelId> foreign_;

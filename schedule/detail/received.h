@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -30,9 +31,17 @@ class Received {
   Received(const Received&) = delete;
   Received& operator=(const Received&) = delete;
 
-  // One object for all parcels with equal demanders.
-  const std::vector<Rank>& demanders(ParcelId parcel) const {
-    return *of_[parcel.index()].demanders;
+  // Which of the parcel's demanders the rank is; nothing: none.
+  std::optional<std::size_t> demander(ParcelId parcel, Rank rank) {
+    Place& place = of_[parcel.index()];
+    if (place.alike->asked != rank) {  // a cargo is asked for parcel by parcel
+      const auto at = std::lower_bound(place.demanders->begin(), place.demanders->end(), rank);
+      place.alike->asked = rank;
+      place.alike->answer.reset();
+      if (at != place.demanders->end() && *at == rank)
+        place.alike->answer = static_cast<std::size_t>(at - place.demanders->begin());
+    }
+    return place.alike->answer;
   }
 
   // The op's chunks of `parcel` are with its demander number `demander` from now on. Returns the
@@ -49,6 +58,15 @@ class Received {
     return again;
   }
 
+  bool has_all(ParcelId parcel, std::size_t demander, int chunks) const {
+    std::size_t word = first_word(parcel, demander);
+    for (; chunks >= 64; chunks -= 64) {
+      if (~words_[word++] != 0) return false;
+    }
+    const std::uint64_t all = (std::uint64_t{1} << chunks) - 1;
+    return chunks == 0 || (words_[word] & all) == all;
+  }
+
   bool has(ParcelId parcel, std::size_t demander, int chunk) const {
     const std::size_t word = first_word(parcel, demander) + static_cast<std::size_t>(chunk) / 64;
     return (words_[word] >> (chunk % 64) & 1) != 0;
@@ -59,10 +77,13 @@ class Received {
   struct Alike {
     std::size_t first = 0;
     std::size_t words = 0;  // of one demander
+    // The last question and its answer.
+    Rank asked{-1};
+    std::optional<std::size_t> answer;
   };
   struct Place {
     const std::vector<Rank>* demanders;
-    const Alike* alike;
+    Alike* alike;
     std::size_t word;  // behind the demander's first
   };
 
