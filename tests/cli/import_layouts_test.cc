@@ -58,10 +58,10 @@ TEST_CASE("import: layouts that are not legal are written, and said with exit 1"
   const Folder folder;
   const Outcome outcome = refit_program({"import", "areal", kExamples + "allocation.txt",
                                          "--cluster", "dgx_h100", "--model", "qwen3-30b-a3b",
-                                         "--set", "generation.tensor=3", "-o", folder / "s.yaml"});
+                                         "--set", "training.expert=3", "-o", folder / "s.yaml"});
   CHECK(outcome.code == 1);
   CHECK(has(outcome.err, "not legal, as refit check will say"));
-  CHECK(has(text_of(folder / "s.yaml"), "tensor: 3  # --set"));
+  CHECK(has(text_of(folder / "s.yaml"), "expert: 3  # --set"));
 }
 
 TEST_CASE("simulate: a question comes from a scenario or from a recipe", "[cli][import]") {
