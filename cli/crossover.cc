@@ -89,7 +89,7 @@ std::string summary(const Scenario& scenario, const CrossoverQuestion& question,
   for (const double changed : question.changed) columns.push_back({percent(changed)});
   Table table(columns);
   for (std::size_t b = 0; b < question.bytes_per_s.size(); ++b) {
-    std::vector<std::string> cells = {format_bandwidth(question.bytes_per_s[b])};
+    std::vector<Cell> cells = {bandwidth_cell(question.bytes_per_s[b])};
     for (std::size_t c = 0; c < question.changed.size(); ++c) {
       const std::size_t way = found.fastest[b][c];
       cells.push_back(

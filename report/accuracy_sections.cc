@@ -135,12 +135,12 @@ std::string gb200_section(const Validation& v) {
     for (const auto& [key, seconds] : row.phase_s) latency -= seconds;
     const double misc = row.predicted_s - wire - calls - stacking - landing - start - latency;
     ratios.push_back(row.published_s / row.bound_s);
-    std::vector<std::string> cells{row.id,
-                                   row.system,
-                                   format_seconds(row.published_s),
-                                   format_seconds(row.predicted_s),
-                                   format_seconds(row.bound_s),
-                                   fmt::format("{:.1f}", ratios.back())};
+    std::vector<Cell> cells{row.id,
+                            row.system,
+                            format_seconds(row.published_s),
+                            format_seconds(row.predicted_s),
+                            format_seconds(row.bound_s),
+                            fmt::format("{:.1f}", ratios.back())};
     for (const double seconds : {wire, calls, stacking, landing, misc, start, latency})
       cells.push_back(fmt::format("{:.2f}", seconds < 0.005 ? 0.0 : seconds));
     table.add_row(std::move(cells));

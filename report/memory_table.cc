@@ -37,7 +37,7 @@ std::string table_of(const MemoryByClass& memory) {
   Table table(std::move(columns));
   for (const MemoryClass& c : memory.classes) {
     const double total = c.peak.total();
-    std::vector<std::string> cells = {
+    std::vector<Cell> cells = {
         rank_words(c.ranks),
         std::to_string(c.ranks.size()),
         std::to_string(c.fullest.value),

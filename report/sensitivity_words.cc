@@ -14,7 +14,7 @@ std::string signed_seconds(double seconds) {
 
 }  // namespace
 
-std::string sensitivity_table(const std::vector<Sensitivity>& all) {
+std::string sensitivity_table(const std::vector<Sensitivity>& all, Paint paint) {
   Table table({{"strategy", Align::left},
                {"what if", Align::left},
                {"bound"},
@@ -47,7 +47,7 @@ std::string sensitivity_table(const std::vector<Sensitivity>& all) {
       }
     }
   }
-  std::string text = "\nsensitivity, each planned and predicted anew\n" + table.text();
+  std::string text = "\nsensitivity, each planned and predicted anew\n" + table.text(paint);
   if (!left_out.empty()) text += "\nleft out\n" + left_out;
   return text;
 }

@@ -71,36 +71,7 @@ std::string answer_lines(const SizeAnswer& answer) {
   return text;
 }
 
-std::string candidate_table(const SizeAnswer& answer) {
-  Table table({{answer.field.empty() ? "cluster" : answer.field, Align::left},
-               {"nodes"},
-               {"cost"},
-               {"strategy", Align::left},
-               {"bound"},
-               {"prediction"},
-               {"80 % band"},
-               {"of step"},
-               {"busiest link", Align::left},
-               {"verdict", Align::left}});
-  for (const SizeCandidate& c : answer.candidates) {
-    const SweepRow& row = c.row;
-    const std::string nodes = c.nodes > 0 ? format_count(c.nodes) : "";
-    const std::string cost = c.cost ? cost_words(*c.cost) : "";
-    if (row.outcome != PointOutcome::predicted) {
-      table.add_row({c.name, nodes, cost, row.strategy, "", "", "", "", "",
-                     fmt::format("{}: {}", words_of(c.verdict), row.reason)});
-      continue;
-    }
-    const std::string why = row.over.empty() ? "" : ": " + row.over;
-    table.add_row({c.name, nodes, cost, row.strategy, format_seconds(c.bound_s),
-                   format_seconds(row.prediction_s), band_words(row),
-                   percent(row.prediction_s / answer.step_s), row.busiest_link,
-                   words_of(c.verdict, row.high_s.has_value()) + why});
-  }
-  return table.text();
-}
-
-std::string front_table(const SizeAnswer& answer) {
+std::string front_table(const SizeAnswer& answer, Paint paint) {
   if (answer.front.empty()) return {};
   Table table({{"cluster", Align::left}, {"cost"}, {"prediction"}, {"of step"}});
   for (const std::size_t i : answer.front) {
@@ -108,16 +79,48 @@ std::string front_table(const SizeAnswer& answer) {
     table.add_row({c.name, cost_words(*c.cost), format_seconds(c.row.prediction_s),
                    percent(c.row.prediction_s / answer.step_s)});
   }
-  return "\ncost against time: nobody else is as cheap and as fast\n" + table.text();
+  return "\ncost against time: nobody else is as cheap and as fast\n" + table.text(paint);
 }
 
 }  // namespace
 
-std::string size_summary(const SizeAnswer& answer) {
+Table size_table(const SizeAnswer& answer) {
+  Table table({{answer.field.empty() ? "cluster" : answer.field, Align::left},
+               {"nodes"},
+               {"cost"},
+               {"strategy", Align::left},
+               {"bound", Align::right, "bound_s"},
+               {"prediction", Align::right, "prediction_s"},
+               {"80 % band"},
+               {"low_s", Align::unseen},
+               {"high_s", Align::unseen},
+               {"of step", Align::right, "of_step"},
+               {"busiest link", Align::left, "busiest_link"},
+               {"verdict", Align::left}});
+  for (const SizeCandidate& c : answer.candidates) {
+    const SweepRow& row = c.row;
+    const Cell nodes = c.nodes > 0 ? count_cell(c.nodes) : "";
+    const Cell cost = c.cost ? Cell(cost_words(*c.cost), *c.cost) : "";
+    if (row.outcome != PointOutcome::predicted) {
+      table.add_row({c.name, nodes, cost, row.strategy, "", "", "", "", "", "", "",
+                     fmt::format("{}: {}", words_of(c.verdict), row.reason)});
+      continue;
+    }
+    const std::string why = row.over.empty() ? "" : ": " + row.over;
+    const double share = row.prediction_s / answer.step_s;
+    table.add_row({c.name, nodes, cost, row.strategy, seconds_cell(c.bound_s),
+                   seconds_cell(row.prediction_s), band_words(row), number_cell(row.low_s),
+                   number_cell(row.high_s), Cell(percent(share), share), row.busiest_link,
+                   words_of(c.verdict, row.high_s.has_value()) + why});
+  }
+  return table;
+}
+
+std::string size_summary(const SizeAnswer& answer, Paint paint) {
   return fmt::format("size         {}\nquestion     refit below {} of a step of {}: at most {}\n",
                      answer.name, percent(answer.below), format_seconds(answer.step_s),
                      format_seconds(answer.most_s())) +
-         answer_lines(answer) + "\n" + candidate_table(answer) + front_table(answer) +
+         answer_lines(answer) + "\n" + size_table(answer).text(paint) + front_table(answer, paint) +
          fmt::format("\nbound: proven. prediction: simulated.{} Nothing here was measured.\n",
                      answer.field.empty() ? " Prices are those of the file." : "");
 }

@@ -11,7 +11,6 @@
 #include "report/ensemble_words.h"
 #include "report/memory_table.h"
 #include "report/reduction_words.h"
-#include "report/table.h"
 #include "report/time_words.h"
 
 namespace refit {
@@ -25,10 +24,6 @@ std::string entry(const std::string& label, const std::string& lines) {
     if (c == '\n') text += std::string(13, ' ');
   }
   return text + "\n";
-}
-
-std::string ratio(double part, double whole) {
-  return whole > 0 ? fmt::format("{:.2f} x", part / whole) : "-";
 }
 
 std::string heading(const SimulationReport& report) {
@@ -45,29 +40,6 @@ std::string heading(const SimulationReport& report) {
   for (const ConversionTotal& total : report.conversions)
     text += entry("converts", conversion_words(total));
   return text;
-}
-
-std::string table(const SimulationReport& report) {
-  Table table({{"strategy", Align::left},
-               {"payload"},
-               {"logical"},
-               {"network"},
-               {"copies"},
-               {"NVLink"},
-               {"bound"},
-               {"prediction"},
-               {"/ bound"},
-               {"busiest link", Align::left},
-               {"used"}});
-  for (const StrategyResult& row : report.strategies) {
-    table.add_row({row.strategy, format_bytes(static_cast<double>(row.payload_bytes)),
-                   format_bytes(static_cast<double>(row.logical_bytes)),
-                   format_bytes(row.network_bytes), fmt::format("{:.2f} x", row.copies),
-                   format_bytes(row.nvlink_bytes), format_seconds(row.certificate.bound_s),
-                   format_seconds(row.predicted_s), ratio(row.predicted_s, row.certificate.bound_s),
-                   row.busiest.name, fmt::format("{:.0f} %", 100 * row.busiest.utilisation)});
-  }
-  return table.text();
 }
 
 const StrategyResult* find(const SimulationReport& report, const char* strategy) {
@@ -96,7 +68,7 @@ std::string outcome(const FaultPrediction& fault) {
 }
 
 // What the fullest GPU holds at its worst moment, by strategy.
-std::string memory_lines(const SimulationReport& report) {
+std::string memory_lines(const SimulationReport& report, Paint paint) {
   std::string text = "\n";
   for (const StrategyResult& row : report.strategies) {
     const std::string room = row.gpu_memory_bytes > 0
@@ -105,9 +77,11 @@ std::string memory_lines(const SimulationReport& report) {
     text += fmt::format("memory      {}: rank {} holds {}{} at its peak, {} of it {}{}\n",
                         row.strategy, row.memory_rank.value, format_bytes(row.memory_bytes), room,
                         format_bytes(row.memory_dominant_bytes), row.memory_dominant,
-                        row.memory_over ? fmt::format("; rank {} is the first that has too little",
-                                                      row.memory_over->value)
-                                        : "");
+                        row.memory_over
+                            ? painted(fmt::format("; rank {} is the first that has too little",
+                                                  row.memory_over->value),
+                                      Mark::alarm, paint)
+                            : "");
   }
   return text;
 }
@@ -129,7 +103,7 @@ std::string chosen_note(const SimulationReport& report) {
 }
 
 // What is taken of what is limited, and the price of keeping to it.
-std::string limit_lines(const SimulationReport& report) {
+std::string limit_lines(const SimulationReport& report, Paint paint) {
   std::string text;
   for (const StrategyResult& row : report.strategies) {
     if (!row.limits) continue;
@@ -140,7 +114,8 @@ std::string limit_lines(const SimulationReport& report) {
         row.strategy, format_count(use.ops), use.peers, use.communicators,
         format_bytes(use.extra_memory_bytes));
     for (const std::string& line : use.exceeded)
-      text += fmt::format("            exceeds the limit: {}\n", line);
+      text += fmt::format("            {}\n",
+                          painted("exceeds the limit: " + line, Mark::alarm, paint));
     if (use.price_s) {
       const double free_s = row.predicted_s - *use.price_s;
       text +=
@@ -151,7 +126,7 @@ std::string limit_lines(const SimulationReport& report) {
   return text;
 }
 
-std::string fault_table(const SimulationReport& report) {
+std::string fault_table(const SimulationReport& report, Paint paint) {
   if (report.fault.empty()) return {};
   Table table({{"strategy", Align::left},
                {"undisturbed"},
@@ -168,7 +143,7 @@ std::string fault_table(const SimulationReport& report) {
                    format_bytes(static_cast<double>(fault.recovered_bytes)),
                    format_seconds(fault.makespan_s), outcome(fault)});
   }
-  return fmt::format("\nwith a fault: {}\n{}", report.fault, table.text());
+  return fmt::format("\nwith a fault: {}\n{}", report.fault, table.text(paint));
 }
 
 // Why two strategies that deliver the same bytes load the network differently.
@@ -219,16 +194,47 @@ std::string relay_note(const SimulationReport& report) {
 
 }  // namespace
 
-std::string simulation_summary(const SimulationReport& report) {
+Table strategy_table(const SimulationReport& report) {
+  Table table({{"strategy", Align::left},
+               {"payload", Align::right, "payload_bytes"},
+               {"logical", Align::right, "logical_bytes"},
+               {"network", Align::right, "network_bytes"},
+               {"copies"},
+               {"NVLink", Align::right, "nvlink_bytes"},
+               {"bound", Align::right, "bound_s"},
+               {"prediction", Align::right, "prediction_s"},
+               {"low_s", Align::unseen},
+               {"high_s", Align::unseen},
+               {"/ bound", Align::right, "prediction_by_bound"},
+               {"busiest link", Align::left, "busiest_link"},
+               {"used", Align::right, "busiest_used"},
+               {"memory_peak_bytes", Align::unseen}});
+  for (const StrategyResult& row : report.strategies) {
+    const double bound_s = row.certificate.bound_s;
+    table.add_row(
+        {row.strategy, bytes_cell(static_cast<double>(row.payload_bytes)),
+         bytes_cell(static_cast<double>(row.logical_bytes)), bytes_cell(row.network_bytes),
+         Cell(fmt::format("{:.2f} x", row.copies), row.copies), bytes_cell(row.nvlink_bytes),
+         seconds_cell(bound_s), seconds_cell(row.predicted_s), number_cell(row.low_s),
+         number_cell(row.high_s),
+         bound_s > 0
+             ? Cell(fmt::format("{:.2f} x", row.predicted_s / bound_s), row.predicted_s / bound_s)
+             : Cell("-"),
+         row.busiest.name, percent_cell(row.busiest.utilisation), number_cell(row.memory_bytes)});
+  }
+  return table;
+}
+
+std::string simulation_summary(const SimulationReport& report, Paint paint) {
   std::string text = heading(report);
   if (report.strategies.empty()) return text;
-  text += "\n" + table(report);
+  text += "\n" + strategy_table(report).text(paint);
   text += chosen_note(report);
   const std::string note = copies_note(report);
   if (!note.empty()) text += "\n" + note;
-  text += certificate_lines(report) + time_lines(report) + memory_lines(report) +
-          memory_table(report) + limit_lines(report);
-  text += ensemble_lines(report) + fault_table(report);
+  text += certificate_lines(report) + time_lines(report) + memory_lines(report, paint) +
+          memory_table(report) + limit_lines(report, paint);
+  text += ensemble_lines(report) + fault_table(report, paint);
   if (report.explain) text += reduction_lines(report);
   const StrategyResult& first = report.strategies.front();
   text += fmt::format(

@@ -43,7 +43,7 @@ std::string counts(const SweepTable& table) {
   return text + "\n";
 }
 
-std::string fastest(const SweepTable& table) {
+std::string fastest(const SweepTable& table, Paint paint) {
   std::vector<const SweepRow*> rows;
   for (const SweepRow& row : table.rows)
     if (fits(row)) rows.push_back(&row);
@@ -63,7 +63,7 @@ std::string fastest(const SweepTable& table) {
   Table text(columns);
   for (std::size_t i = 0; i < shown; ++i) {
     const SweepRow& row = *rows[i];
-    std::vector<std::string> cells{fmt::format("{}", row.point)};
+    std::vector<Cell> cells{fmt::format("{}", row.point)};
     cells.insert(cells.end(), row.values.begin(), row.values.end());
     for (std::string cell :
          {row.strategy, format_seconds(row.bound_s), format_seconds(row.prediction_s),
@@ -78,11 +78,12 @@ std::string fastest(const SweepTable& table) {
                                   ? "all that fit, fastest first"
                                   : fmt::format("fastest {} of {} that fit", shown,
                                                 format_count(static_cast<int>(rows.size())));
-  return fmt::format("\n{}\n{}", heading, text.text());
+  return fmt::format("\n{}\n{}", heading, text.text(paint));
 }
 
 // Most frequent first.
-std::string reasons(const SweepTable& table, PointOutcome outcome, const char* heading) {
+std::string reasons(const SweepTable& table, PointOutcome outcome, const char* heading,
+                    Paint paint) {
   std::map<std::string, int> times;
   for (const SweepRow& row : table.rows)
     if (row.outcome == outcome) ++times[row.reason];
@@ -96,7 +97,7 @@ std::string reasons(const SweepTable& table, PointOutcome outcome, const char* h
   std::string more;
   if (sorted.size() > kReasons)
     more = fmt::format("and {} other reasons\n", sorted.size() - kReasons);
-  return fmt::format("\n{}\n{}{}", heading, text.text(), more);
+  return fmt::format("\n{}\n{}{}", heading, text.text(paint), more);
 }
 
 }  // namespace
@@ -106,10 +107,10 @@ std::string band_words(const SweepRow& row) {
   return fmt::format("{} to {}", format_seconds(*row.low_s), format_seconds(*row.high_s));
 }
 
-std::string sweep_summary(const std::string& name, const SweepTable& table) {
-  return fmt::format("sweep        {}\n", name) + counts(table) + fastest(table) +
-         reasons(table, PointOutcome::infeasible, "infeasible") +
-         reasons(table, PointOutcome::failed, "failed, and tried again by --resume") +
+std::string sweep_summary(const std::string& name, const SweepTable& table, Paint paint) {
+  return fmt::format("sweep        {}\n", name) + counts(table) + fastest(table, paint) +
+         reasons(table, PointOutcome::infeasible, "infeasible", paint) +
+         reasons(table, PointOutcome::failed, "failed, and tried again by --resume", paint) +
          "\nbound: proven. prediction: simulated, every plan proved correct first. Nothing here "
          "was "
          "measured.\n";

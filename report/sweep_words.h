@@ -2,13 +2,15 @@
 
 #include <string>
 
+#include "report/paint.h"
 #include "sweep/row.h"
 
 namespace refit {
 
 // What `refit sweep` prints: how many points there are of each kind, the fastest, and why others
 // were left out.
-std::string sweep_summary(const std::string& name, const SweepTable& table);
+std::string sweep_summary(const std::string& name, const SweepTable& table,
+                          Paint paint = Paint::off);
 
 // Format "refit.sweep/1" (docs/sweep.md): all rows, in the order of the points.
 std::string sweep_json(const std::string& name, const SweepTable& table);

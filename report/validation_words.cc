@@ -83,19 +83,22 @@ Table rows_table(const Validation& v) {
   Table table({{"row", Align::left},
                {"system", Align::left},
                {"model", Align::left},
-               {"published"},
-               {"predicted"},
+               {"published", Align::right, "published_s"},
+               {"predicted", Align::right, "predicted_s"},
                {"80 % band"},
-               {"bound"},
+               {"low_s", Align::unseen},
+               {"high_s", Align::unseen},
+               {"bound", Align::right, "bound_s"},
                {"ratio"},
-               {"left out"},
-               {"most time in", Align::left}});
+               {"left out", Align::right, "left_out"},
+               {"most time in", Align::left, "most_time_in"}});
   for (const ValidationRow& row : v.rows) {
-    table.add_row({row.id, row.system, row.model, format_seconds(row.published_s),
-                   format_seconds(row.predicted_s),
+    table.add_row({row.id, row.system, row.model, seconds_cell(row.published_s),
+                   seconds_cell(row.predicted_s),
                    format_seconds(row.low_s) + " - " + format_seconds(row.high_s),
-                   format_seconds(row.bound_s), fmt::format("{:.2f}", row.ratio()),
-                   signed_percent(row.held_out_error()),
+                   number_cell(row.low_s), number_cell(row.high_s), seconds_cell(row.bound_s),
+                   Cell(fmt::format("{:.2f}", row.ratio()), row.ratio()),
+                   Cell(signed_percent(row.held_out_error()), row.held_out_error()),
                    row.dominant_phase.empty()
                        ? "-"
                        : fmt::format("{} {:.0f} %", row.dominant_phase,
@@ -160,17 +163,17 @@ Table summary_table(const Validation& v) {
   return table;
 }
 
-std::string validation_table(const Validation& v) {
+std::string validation_table(const Validation& v, Paint paint) {
   std::string text =
       fmt::format("rows         {}\nmodel        {}{}\n\n", v.source, v.network_model,
                   v.frozen ? ", constants as shipped; nothing is fitted" : "");
-  text += rows_table(v).text() + "\n";
+  text += rows_table(v).text(paint) + "\n";
   if (!v.reproduced.empty()) {
     text += "with constants that are inferred from these rows themselves, in no statistics:\n" +
-            reproduced_table(v).text() + "\n";
+            reproduced_table(v).text(paint) + "\n";
   }
-  if (!v.skipped.empty()) text += skipped_table(v).text() + "\n";
-  return text + summary_table(v).text();
+  if (!v.skipped.empty()) text += skipped_table(v).text(paint) + "\n";
+  return text + summary_table(v).text(paint);
 }
 
 }  // namespace refit

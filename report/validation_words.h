@@ -50,7 +50,7 @@ Table skipped_table(const Validation& validation);
 Table summary_table(const Validation& validation);  // by grade, system and machine
 
 // These three as text.
-std::string validation_table(const Validation& validation);
+std::string validation_table(const Validation& validation, Paint paint = Paint::off);
 
 // Format "refit.validation/1".
 std::string validation_json(const Validation& validation);

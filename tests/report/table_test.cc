@@ -43,5 +43,41 @@ TEST_CASE("a table of a Markdown page says how columns are aligned", "[report][t
           "| a \\| b | 1 |  |\n");
 }
 
+TEST_CASE("CSV and JSON of a table have numbers where people read units", "[report][table]") {
+  Table table({{"name", Align::left},
+               {"moved", Align::right, "moved_bytes"},
+               {"time", Align::right, "time_s"},
+               {"low_s", Align::unseen}});
+  table.add_row({"a, \"b\"", bytes_cell(671'026'419'200), seconds_cell(0.125), number_cell(0.1)});
+  table.add_row({"c", "", "-", number_cell(std::nullopt)});
+  REQUIRE(table.csv() ==
+          "name,moved_bytes,time_s,low_s\n"
+          "\"a, \"\"b\"\"\",671026419200,0.125,0.1\n"
+          "c,,-,\n");
+  const std::string json = table.json("refit.test/1");
+  CHECK(json ==
+        "{\n  \"schema\": \"refit.test/1\",\n  \"rows\": [\n"
+        "    {\n      \"name\": \"a, \\\"b\\\"\",\n      \"moved_bytes\": 671026419200,\n"
+        "      \"time_s\": 0.125,\n      \"low_s\": 0.1\n    },\n"
+        "    {\n      \"name\": \"c\",\n      \"moved_bytes\": null,\n"
+        "      \"time_s\": \"-\",\n      \"low_s\": null\n    }\n  ]\n}\n");
+  // What programs alone see is in no table for people.
+  CHECK(table.text().find("low_s") == std::string::npos);
+  CHECK(table.markdown().find("low_s") == std::string::npos);
+}
+
+TEST_CASE("colours take no room in a table", "[report][table]") {
+  Table table({{"name", Align::left}, {"n"}});
+  table.add_row({Cell("over", std::nullopt, Mark::alarm), "1"});
+  table.add_row({"not over", "22"});
+  // Bold headings, a bold red cell, and the columns where they are without.
+  REQUIRE(table.text(Paint::on) ==
+          "\x1b[1mname\x1b[0m       \x1b[1mn\x1b[0m\n"
+          "--------  --\n"
+          "\x1b[1m\x1b[31mover\x1b[0m       1\n"
+          "not over  22\n");
+  REQUIRE(table.text(Paint::off) == "name       n\n--------  --\nover       1\nnot over  22\n");
+}
+
 }  // namespace
 }  // namespace refit
