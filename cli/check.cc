@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/strategies.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "scenarios/layout_error.h"
 #include "report/conversion_words.h"
@@ -102,8 +103,8 @@ bool say_runtime_findings(const Question& question, const std::vector<std::strin
 // Layouts that are not legal: all findings, of both sides.
 int say_layout_findings(const LayoutError& error) {
   for (const std::string& finding : error.findings()) print(finding + "\n");
-  print(fmt::format("not legal ({} finding{})\n", error.findings().size(),
-                    error.findings().size() == 1 ? "" : "s"));
+  print(fmt::format("{} ({} finding{})\n", painted("not legal", Mark::alarm, paint_of()),
+                    error.findings().size(), error.findings().size() == 1 ? "" : "s"));
   return static_cast<int>(ErrorCode::check_failed);
 }
 
@@ -129,8 +130,8 @@ int check(const CheckOptions& options) {
   const std::string plans =
       findings.size() == 1 ? "1 plan" : fmt::format("{} plans", findings.size());
   print(failed == 0 ? fmt::format("{}: correct ({} verified)\n", question.scenario.name, plans)
-                    : fmt::format("{}: not correct ({} of {} failed)\n", question.scenario.name,
-                                  failed, plans));
+                    : fmt::format("{}: {} ({} of {} failed)\n", question.scenario.name,
+                                  painted("not correct", Mark::alarm, paint_of()), failed, plans));
   // A correct plan brings the right bytes; values that must change on the way are not its proof.
   for (const ConversionTotal& total : conversion_totals(question.scenario.refit))
     print(fmt::format("  converts at the {}\n", conversion_words(total)));

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/yaml.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 
 namespace refit {
@@ -19,10 +20,11 @@ namespace {
 
 constexpr const char* kFooter =
     "Exit status: 0 fine, 1 a check failed, 2 bad input or options, 3 the environment\n"
-    "(a file that cannot be read or written, a missing program, no memory).\n";
+    "(a file that cannot be read or written, a missing program, no memory).\n"
+    "More: refit help, refit COMMAND --help.\n";
 
 int fail(ErrorCode code, const std::string& message) {
-  fmt::print(stderr, "refit: {}\n", message);
+  fmt::print(stderr, "{} {}\n", painted("refit:", Mark::alarm, paint_of_errors()), message);
   return static_cast<int>(code);
 }
 
@@ -89,6 +91,9 @@ int run_refit(int argc, const char* const* argv) {
     add_import(app, action);
     add_export(app, action);
     add_delta(app, action);
+    add_completion(app, action);
+    add_help(app, action);
+    add_color(app);
     const int code = parse_and_run(app, action, argc, argv);
     flush_output();
     return code;

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/simulation.h"
 #include "cli/strategies.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "report/json.h"
 #include "report/sensitivity_words.h"
@@ -29,6 +30,7 @@ struct SimulateOptions {
   std::optional<std::string> strategies;
   std::vector<std::string> limits;
   bool json = false;
+  bool csv = false;
   bool wire = false;
   bool memory = false;
   int ensemble = 0;
@@ -94,10 +96,14 @@ int simulate(const SimulateOptions& options) {
                                    options.memory, options.ensemble})
           .report;
   report.explain = options.explain;
-  std::string text = options.json ? simulation_json(report) : simulation_summary(report);
+  const Paint paint = paint_of(options.output);
+  std::string text = options.json  ? simulation_json(report)
+                     : options.csv ? strategy_table(report).csv()
+                                   : simulation_summary(report, paint);
   if (options.sensitivity) {
     const std::vector<Sensitivity> what_ifs = what_ifs_of(question.scenario, report, options);
-    text = options.json ? with_sensitivity(text, what_ifs) : text + sensitivity_table(what_ifs);
+    text =
+        options.json ? with_sensitivity(text, what_ifs) : text + sensitivity_table(what_ifs, paint);
   }
   write_output(options.output, text);
   return 0;
@@ -114,7 +120,9 @@ void add_simulate(CLI::App& app, Action& action) {
   verb->add_option("--strategy", options->strategies,
                    std::string("Comma separated: ") + kStrategyNames + "; default: all but auto");
   verb->add_option("--limit", options->limits, kLimitHelp);
-  verb->add_flag("--json", options->json, "Print refit.prediction/1 instead of a table");
+  CLI::Option* csv = add_csv(
+      *verb, options->csv,
+      verb->add_flag("--json", options->json, "Print refit.prediction/1 instead of a table"));
   verb->add_flag("--memory", options->memory,
                  "What ranks hold, by classes of equal ranks; with --json over time, too");
   verb->add_option(
@@ -125,7 +133,8 @@ void add_simulate(CLI::App& app, Action& action) {
                  "What was left out before simulating, and which solver was taken why");
   verb->add_flag("--sensitivity", options->sensitivity,
                  "What faster NICs, larger NVLink domains and one engine more would change, each\n"
-                 "planned and predicted anew, and what would be waited for then");
+                 "planned and predicted anew, and what would be waited for then")
+      ->excludes(csv);
   verb->add_option("--without", options->without,
                    "Comma separated: merge, slack, quotient; simulate without these reductions")
       ->delimiter(',')

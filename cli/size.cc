@@ -9,6 +9,7 @@
 #include "base/yaml.h"
 #include "cli/bar.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "report/size_words.h"
 #include "sweep/size.h"
@@ -22,6 +23,7 @@ struct SizeOptions {
   std::string output = "-";
   int jobs = 0;
   bool json = false;
+  bool csv = false;
 };
 
 SizeOverrides overrides(const SizeOptions& options) {
@@ -46,7 +48,9 @@ int size(const SizeOptions& options) {
   for (const SweepRow& row : table.rows)
     if (row.outcome == PointOutcome::failed) throw Error(ErrorCode::environment, row.reason);
   const SizeAnswer answer = answer_of(question, table);
-  write_output(options.output, options.json ? size_json(answer) : size_summary(answer));
+  write_output(options.output, options.json  ? size_json(answer)
+                               : options.csv ? size_table(answer).csv()
+                                             : size_summary(answer, paint_of(options.output)));
   return answer.likely ? 0 : static_cast<int>(ErrorCode::check_failed);
 }
 
@@ -63,7 +67,8 @@ void add_size(CLI::App& app, Action& action) {
                    "Share of the step that a refit may take, instead of the file's: \"5 %\"");
   verb->add_option("-j,--jobs", options->jobs, "Points at a time; default: all cores")
       ->check(CLI::Range(1, 4096));
-  verb->add_flag("--json", options->json, "Print refit.size/1 instead of tables");
+  add_csv(*verb, options->csv,
+          verb->add_flag("--json", options->json, "Print refit.size/1 instead of tables"));
   verb->add_option("-o,--output", options->output, "Write to a file; - is standard output");
   verb->callback([&action, options] {
     action = [options] {

@@ -12,6 +12,7 @@
 #include "base/workers.h"
 #include "cli/bar.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "report/sweep_words.h"
 #include "sweep/run_sweep.h"
@@ -29,6 +30,7 @@ struct SweepOptions {
   int jobs = 0;
   bool resume = false;
   bool json = false;
+  bool csv = false;
 };
 
 std::int64_t count_of(const SweepTable& table, PointOutcome outcome) {
@@ -112,10 +114,11 @@ int sweep(const SweepOptions& options) {
   // In the order of the points, in whatever order they ended.
   if (into_file) write_output(run.file, sweep_csv(table));
   require_some(table);
-  if (options.output == "-") {
+  if (options.csv || options.output == "-") {
     print(sweep_csv(table));
   } else {
-    print(options.json ? sweep_json(sweep.name, table) : sweep_summary(sweep.name, table));
+    print(options.json ? sweep_json(sweep.name, table)
+                       : sweep_summary(sweep.name, table, paint_of()));
   }
   return count_of(table, PointOutcome::failed) > 0 ? static_cast<int>(ErrorCode::environment) : 0;
 }
@@ -136,7 +139,8 @@ void add_sweep(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 4096));
   verb->add_option("--task", options->task,
                    "K/N: only part K of N; default: what a Slurm array, srun or mpirun says");
-  verb->add_flag("--json", options->json, "Print refit.sweep/1 instead of tables");
+  add_csv(*verb, options->csv,
+          verb->add_flag("--json", options->json, "Print refit.sweep/1 instead of tables"));
   CLI::Option* show =
       verb->add_option("--show", options->show, "Print this point's scenario, only");
   verb->add_option("--merge", options->merge, "CSV files of the parts, to be put together into -o")

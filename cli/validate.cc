@@ -7,6 +7,7 @@
 #include "cli/network_models.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "report/accuracy_page.h"
 #include "report/validation_words.h"
@@ -21,6 +22,7 @@ struct ValidateOptions {
   std::optional<std::string> network_model;
   bool frozen = false;
   bool json = false;
+  bool csv = false;
   bool page = false;
   std::string output = "-";
 };
@@ -46,8 +48,10 @@ int validate(const ValidateOptions& options) {
                shipped ? shipped_folds() : std::vector<Fold>{}, say);
   validation.source = options.rows.value_or("published refit times that come with the program");
   validation.frozen = options.frozen;
-  write_output(options.output,
-               options.json ? validation_json(validation) : validation_table(validation));
+  write_output(options.output, options.json ? validation_json(validation)
+                               : options.csv
+                                   ? rows_table(validation).csv()
+                                   : validation_table(validation, paint_of(options.output)));
   return 0;
 }
 
@@ -65,10 +69,12 @@ void add_validate(CLI::App& app, Action& action) {
                                         "Name or YAML file; default: default");
   CLI::Option* json =
       verb->add_flag("--json", options->json, "Print refit.validation/1 instead of tables");
+  CLI::Option* csv = add_csv(*verb, options->csv, json);
   verb->add_flag("--page", options->page, "Print docs/accuracy.md instead of tables")
       ->excludes(rows)
       ->excludes(model)
-      ->excludes(json);
+      ->excludes(json)
+      ->excludes(csv);
   verb->add_option("-o,--output", options->output, "Write to a file; - is standard output");
   verb->callback([&action, options] { action = [options] { return validate(*options); }; });
 }

@@ -28,6 +28,8 @@ void add_calibrate(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_delta(CLI::App& app, Action& action);
+void add_completion(CLI::App& app, Action& action);
+void add_help(CLI::App& app, Action& action);
 
 // The whole command: reads the arguments, runs a verb, prints errors once, returns the exit code.
 int run_refit(int argc, const char* const* argv);

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace refit {
+
+// refit(1) in man's macros: every verb and option of the command as it is.
+std::string man_page(const CLI::App& app, const std::string& version);
+
+}  // namespace refit
