@@ -106,9 +106,11 @@ std::string stage_graph(const Schedule& schedule, const Prediction& prediction) 
   }
   for (const auto& [pair, edge] : steps.edges) {
     const bool after = edge.after > 0;
-    drawing.edge(
-        nodes[pair.first], nodes[pair.second],
-        {{"label", after ? format_count(edge.after) : ""}, {"style", after ? "solid" : "dashed"}});
+    drawing.edge(nodes[pair.first], nodes[pair.second],
+                 {{"label", after ? format_count(edge.after) : ""},
+                  {"style", after ? "solid" : "dashed"},
+                  // Boxes stand in the order in which they begin.
+                  {"constraint", steps.goes_back(pair.first, pair.second) ? "false" : "true"}});
   }
   return drawing.text();
 }

@@ -92,6 +92,7 @@ class LaneOrder {
   std::set<std::size_t> waits_for_;
 };
 
+// By arrows that go on in time: in plans that work bucket by bucket, boxes wait for each other.
 bool reaches(const StepBoxes& steps, std::size_t from, std::size_t to) {
   std::vector<std::size_t> left = {from};
   std::vector<bool> seen(steps.boxes.size(), false);
@@ -103,7 +104,7 @@ bool reaches(const StepBoxes& steps, std::size_t from, std::size_t to) {
     seen[box] = true;
     for (auto edge = steps.edges.lower_bound({box, 0});
          edge != steps.edges.end() && edge->first.first == box; ++edge)
-      left.push_back(edge->first.second);
+      if (!steps.goes_back(box, edge->first.second)) left.push_back(edge->first.second);
   }
   return false;
 }

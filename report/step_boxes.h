@@ -44,6 +44,11 @@ struct StepEdge {
 struct StepBoxes {
   std::vector<StepBox> boxes;                                     // by phase, stage, lane
   std::map<std::pair<std::size_t, std::size_t>, StepEdge> edges;  // from the earlier
+
+  // Whether `to` begins before `from`, whatever some of its ops wait for.
+  bool goes_back(std::size_t from, std::size_t to) const {
+    return boxes[to].span.start_s < boxes[from].span.start_s;
+  }
 };
 
 StepBoxes step_boxes(const Schedule& schedule, const Timeline& timeline, const StepDetail& detail);

@@ -130,7 +130,13 @@ TEST_CASE("what several arrows say is not said again by the order of lanes", "[r
   drop_implied(steps);
   CHECK(steps.edges.size() == 2);
   CHECK_FALSE(steps.edges.contains({0, 2}));
+  // Back in time is no way to say it.
+  steps.edges[{0, 2}].lane = 1;
+  steps.boxes[1].span.start_s = 3;
+  drop_implied(steps);
+  CHECK(steps.edges.size() == 3);
   // A dependency of ops stays, whatever else says it.
+  steps.boxes[1].span.start_s = 0;
   steps.edges[{0, 2}].after = 1;
   drop_implied(steps);
   CHECK(steps.edges.size() == 3);
