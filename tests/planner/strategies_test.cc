@@ -161,8 +161,8 @@ TEST_CASE("plan refuses a cluster that is too small and options that are no numb
       named_policy("resherd"),
       Catch::StartsWith(
           "'resherd' is neither a strategy (gather_broadcast, direct, reshard, "
-          "hybrid, optimal, owner_broadcast, stripe, delta_broadcast, delta_reshard) nor a "
-          "system (nemo_rl_packed"));
+          "hybrid, optimal, owner_broadcast, stripe, object_store, relay_tree, delta_broadcast, "
+          "delta_reshard, delta_object_store, delta_relay_tree) nor a system (nemo_rl_packed"));
 }
 
 }  // namespace refit::test

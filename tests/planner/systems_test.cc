@@ -24,6 +24,21 @@ Scenario small_moe() {
       "small.yaml");
 }
 
+// For what goes through a store, or sends changes only.
+Scenario beside_a_store() {
+  return parse_scenario(
+      "scenario: small, beside a store\n"
+      "cluster:\n"
+      "  groups: [{catalog: dgx_h100, nodes: 4}]\n"
+      "  stores: [{name: s3, bandwidth: 100 Gbit/s, per_connection: 88 MB/s, connections: 25,\n"
+      "            request_latency: 30 ms, part: 8 MiB}]\n"
+      "model: qwen3-30b-a3b\n"
+      "training: {engine: megatron, gpus: 16, expert: 8, pipeline: 2}\n"
+      "generation: {engine: vllm, gpus: 16, tensor: 8}\n"
+      "delta: {change: 1 %, codec: rice}\n",
+      "store.yaml");
+}
+
 Schedule planned(const Scenario& s, std::string_view system) {
   const Schedule schedule = plan(s.refit, s.cluster, named_policy(system), s.plan);
   const Diagnostics findings = verify(schedule, s.refit);
@@ -51,6 +66,7 @@ std::vector<Op> broadcasts(const Schedule& schedule) {
 TEST_CASE("systems: every preset has a name of its own, words, and a plan that is proved",
           "[planner][systems]") {
   const Scenario s = small_moe();
+  const Scenario store = beside_a_store();
   std::set<std::string_view> names;
   for (const System& system : systems()) {
     CAPTURE(system.name);
@@ -58,7 +74,10 @@ TEST_CASE("systems: every preset has a name of its own, words, and a plan that i
     REQUIRE(system.does.size() > 20);
     REQUIRE(system.includes.size() > 10);
     REQUIRE(find_system(system.name) == &system);
-    planned(s, system.name);
+    const Policy policy = named_policy(system.name);
+    const bool apart = policy.coded || policy.rest == Strategy::object_store ||
+                       policy.rest == Strategy::relay_tree;
+    planned(apart ? store : s, system.name);
   }
   REQUIRE(find_system("nothing") == nullptr);
 }

@@ -34,11 +34,11 @@ TEST_CASE("an unknown key is refused with the nearest known one", "[scenarios][e
   CHECK(with("plan:", "plans:") ==
         "s.yaml:12:1: unknown key 'plans'; did you mean 'plan'? known keys: scenario, description, "
         "assumptions, cluster, model, training, generation, convert, tensors, plan, network_model, "
-        "fault, runtime, background, stragglers");
+        "fault, runtime, background, stragglers, delta");
   CHECK(
       with("  chunks: 8", "  chunk: 8") ==
       "s.yaml:13:3: plan: unknown key 'chunk'; did you mean 'chunks'? known keys: chunks, streams, "
-      "balance, injected_domains, bucket, buffers, policy, limits");
+      "balance, injected_domains, bucket, buffers, policy, limits, payload, in_flight, relay");
   CHECK(
       with("model: qwen3-30b-a3b", "model: {name: qwen3-30b-a3b, dtyp: bf16}") ==
       "s.yaml:3:30: model: unknown key 'dtyp'; did you mean 'dtype'? known keys: name, dtype, mtp, "
@@ -99,7 +99,7 @@ TEST_CASE("a model that is not there is refused where it is named", "[scenarios]
 TEST_CASE("a network model that is not there is refused where it is named", "[scenarios][errors]") {
   CHECK(with("plan:", "network_model: fast\nplan:") ==
         "s.yaml:12:16: network_model: network model 'fast' is not known; use one of default, "
-        "wire_only");
+        "wire_only, dcr-aws");
   CHECK(with("plan:", "network_model: nets/fast.yaml\nplan:") ==
         "s.yaml:12:16: network_model: there is no file nets/fast.yaml; paths are relative to the "
         "scenario's folder");

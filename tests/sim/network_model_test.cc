@@ -16,7 +16,7 @@ NetworkModel read(const std::string& text) {
 
 TEST_CASE("network model: the default is first, complete, and names a source for each number",
           "[sim][network_model]") {
-  REQUIRE(catalog_network_models() == std::vector<std::string>{"default", "wire_only"});
+  REQUIRE(catalog_network_models() == std::vector<std::string>{"default", "wire_only", "dcr-aws"});
   const NetworkModel model = catalog_network_model("default");
   REQUIRE(model.name == "default");
   // A fit that ends outside of what physics allows lacks a term.
@@ -83,7 +83,7 @@ TEST_CASE("network model: slips are refused with their place", "[sim][network_mo
   REQUIRE_THROWS_WITH(read("name: m\nfixd: {value: 1 s, source: s}\n"), Catch::Contains("fixed"));
   REQUIRE_THROWS_AS(read("name: m\nland_rate: {value: 5, source: s}\n"), Error);  // no unit
   REQUIRE_THROWS_WITH(catalog_network_model("fast"),
-                      "network model 'fast' is not known; use one of default, wire_only");
+                      "network model 'fast' is not known; use one of default, wire_only, dcr-aws");
 }
 
 TEST_CASE("network model: how sure its constants are is read with it", "[sim][network_model]") {
