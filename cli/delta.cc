@@ -205,6 +205,20 @@ int inspect(const DeltaOptions& options) {
   return 0;
 }
 
+// Without the base, changes keep the way in which they are written down.
+void require_kept_codes(const DeltaFile& first, const std::string& profile, DeltaMode mode) {
+  if (mode == DeltaMode::empty) return;
+  for (const DeltaSegment& segment : first.index().segments) {
+    const bool is_whole = segment.mode == DeltaMode::dense || segment.mode == DeltaMode::anchor;
+    if (segment.mode == DeltaMode::empty || segment.mode == mode || is_whole) continue;
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("--profile {}: {} is written otherwise, and without --base it stays so; "
+                    "give the checkpoint before it, or leave --profile out",
+                    profile, first.where()));
+  }
+}
+
 int merge(const DeltaOptions& options) {
   require_file_output(options, options.inputs);
   std::vector<OpenDelta> files;
@@ -216,7 +230,9 @@ int merge(const DeltaOptions& options) {
   merging.mode = kProfiles.at(options.profile);
   merging.threads = options.threads;
   std::optional<SafetensorsCheckpoint> base;
-  if (!options.base.empty()) {
+  if (options.base.empty()) {
+    require_kept_codes(*deltas[0], options.profile, merging.mode);
+  } else {
     base.emplace(options.base);
     require_fits(*deltas[0], *base);
     merging.base = [&](std::size_t i) {
@@ -277,8 +293,10 @@ void add_delta(CLI::App& app, Action& action) {
       ->expected(2);
   verb->add_option("-o,--output", options->output, "The delta, a new .rfd file")->required();
   add_profile(verb, *options);
-  verb->add_option("--base-version", options->base_version, "The number of A's version; 0");
-  verb->add_option("--target-version", options->target_version, "That of B; one more than A's");
+  verb->add_option("--base-version", options->base_version, "The number of A's version; 0")
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--target-version", options->target_version, "That of B; one more than A's")
+      ->check(CLI::NonNegativeNumber);
   add_threads(verb, *options);
 
   verb = add_verb(delta, "apply", "Make checkpoint B of A and a delta", action, options, apply);

@@ -123,13 +123,43 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
+namespace {
+
+// What stands in the command line. A file that is named there twice is read and written.
+std::vector<std::string>& arguments() {
+  static std::vector<std::string> all;
+  return all;
+}
+
+bool is_named_twice(const std::string& output) {
+  int times = 0;
+  for (const std::string& argument : arguments()) {
+    std::error_code ignored;
+    const std::string value = argument.substr(argument.find('=') + 1);
+    if (fs::equivalent(argument, output, ignored) ||
+        (value != argument && fs::equivalent(value, output, ignored))) {
+      ++times;
+    }
+  }
+  return times > 1;
+}
+
+[[noreturn]] void refuse_overwriting(const std::string& output) {
+  throw Error(ErrorCode::bad_input,
+              fmt::format("-o {}: would overwrite the input; name another file", output));
+}
+
+}  // namespace
+
+void note_arguments(std::span<const char* const> words) {
+  arguments().assign(words.begin(), words.end());
+}
+
 void require_other_file(const std::string& input, const std::string& output) {
   if (output == "-" || output.empty()) return;
   std::error_code ignored;
-  if (fs::is_regular_file(output, ignored) && fs::equivalent(input, output, ignored)) {
-    throw Error(ErrorCode::bad_input,
-                fmt::format("-o {}: would overwrite the input; name another file", output));
-  }
+  if (!fs::is_regular_file(output, ignored)) return;
+  if (fs::equivalent(input, output, ignored) || is_named_twice(output)) refuse_overwriting(output);
 }
 
 void write_output(const std::string& path, const std::function<void(std::ostream&)>& write) {
@@ -156,6 +186,7 @@ void write_whole_file(const std::string& path,
   if (fs::is_directory(status)) fail(path, "is a folder; name a file", 0);
   if (fs::exists(status) && !fs::is_regular_file(status))
     fail(path, "is no plain file; name one", 0);
+  if (fs::exists(status) && is_named_twice(path)) refuse_overwriting(path);
   // Through a link the file it points to is replaced, not the link.
   const fs::path target = fs::exists(status) ? fs::canonical(path) : fs::path(path);
   TemporaryFile temporary(target, path);

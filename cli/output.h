@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,11 @@ void flush_output();
 // A whole file, or Error(environment); also if it is larger than 1 GiB, or endless.
 std::string read_file(const std::string& path);
 
-// Error(bad_input) if writing `output` would overwrite `input`.
+// The command line, so that no file that it names is overwritten by another of its options.
+void note_arguments(std::span<const char* const> words);
+
+// Error(bad_input) if writing `output` would overwrite `input`, or any file that the command line
+// names besides.
 void require_other_file(const std::string& input, const std::string& output);
 
 // Writes a file so that it is there whole or not at all: into a new file beside it, then renamed.

@@ -47,7 +47,7 @@ std::vector<Rank> telling_ranks(const Schedule& schedule, const Scenario& scenar
     add(op.kind == OpKind::transfer ? op.dst : schedule.groups[op.group.index()].ranks.front());
   }
   const Cluster& cluster = scenario.cluster;
-  for (int r = 0; r < scenario.refit.ranks; ++r) {
+  for (int r = 0; r < cluster.gpus(); ++r) {
     const Rank rank(r);
     const LinkId link = prediction.busiest.link;
     if (cluster.nic_in(rank) == link || cluster.nic_out(rank) == link ||
@@ -67,7 +67,7 @@ std::string picture_of(const Schedule& schedule, const Scenario& scenario,
   const Cluster& cluster = scenario.cluster;
   const int unit = std::max(1, cluster.spec().groups.front().gpus_per_node);
   const PlanPicture picture{
-      row.strategy, link_picture(cluster, scenario.refit.ranks, prediction),
+      row.strategy, link_picture(cluster, cluster.gpus(), prediction),
       transfer_picture(schedule, cluster, domain_traffic(schedule, cluster)),
       timeline_picture(schedule, prediction.timeline,
                        telling_ranks(schedule, scenario, prediction, row), unit),

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -66,6 +67,9 @@ int parse_and_run(CLI::App& app, const Action& action, int argc, const char* con
 }  // namespace
 
 int run_refit(int argc, const char* const* argv) {
+  // A file that grows past a limit is an error like others, and its temporary is removed.
+  std::signal(SIGXFSZ, SIG_IGN);
+  note_arguments({argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0))});
   try {
     CLI::App app("Plans and predicts how new weights travel from training to generation ranks.",
                  "refit");

@@ -56,11 +56,13 @@ int merge(const SweepOptions& options) {
     merge_into(table, parse_sweep_csv(read_file(options.merge[i]), options.merge[i]),
                options.merge[i]);
   const std::string csv = sweep_csv(table);
-  write_output(options.output.value_or("-"), csv);
   table = parse_sweep_csv(csv, "merged");
   std::int64_t ended =
       static_cast<std::int64_t>(table.rows.size()) - count_of(table, PointOutcome::failed);
-  if (ended == table.points) return 0;
+  if (ended == table.points) {
+    write_output(options.output.value_or("-"), csv);
+    return 0;
+  }
   std::int64_t first = 0;
   for (const SweepRow& row : table.rows) {
     if (row.point != first || row.outcome == PointOutcome::failed) break;
@@ -113,7 +115,7 @@ int sweep(const SweepOptions& options) {
   }
   // In the order of the points, in whatever order they ended.
   if (into_file) write_output(run.file, sweep_csv(table));
-  require_some(table);
+  if (run.task.count == 1) require_some(table);  // of a part nothing can be said of the whole
   if (options.csv || options.output == "-") {
     print(sweep_csv(table));
   } else {

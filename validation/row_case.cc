@@ -24,6 +24,7 @@ namespace {
 
 using detail::MachineKinds;
 using detail::Machines;
+using detail::quoted;
 using detail::RowLayouts;
 using detail::RowModel;
 using detail::RowPrecision;
@@ -32,15 +33,6 @@ using detail::RowSides;
 
 void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
   all.insert(all.end(), more.begin(), more.end());
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : detail::printable(text)) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
 }
 
 std::string side_yaml(const char* name, const RowSide& side, const std::string& precision) {

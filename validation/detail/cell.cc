@@ -79,4 +79,13 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : printable(text)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
 }  // namespace refit::detail

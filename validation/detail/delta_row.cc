@@ -97,9 +97,8 @@ std::variant<RowCase, RowSkip> delta_row_case(const PublishedRow& row) {
     if (!has_any(lower(row.method), {"object store", "relay"}))
       out.assumptions.emplace_back("Of both transports the object store is taken.");
   }
-  std::string text =
-      fmt::format("scenario: \"{}: {}\"\nassumptions:\n", row.id, printable(row.model));
-  for (const std::string& line : out.assumptions) text += fmt::format("  - \"{}\"\n", line);
+  std::string text = fmt::format("scenario: {}\nassumptions:\n", quoted(row.id + ": " + row.model));
+  for (const std::string& line : out.assumptions) text += fmt::format("  - {}\n", quoted(line));
   text += fmt::format(R"(cluster:
   sites: [{{name: us-east-2}}, {{name: us-east-1}}]
   groups:
