@@ -51,7 +51,8 @@ TEST_CASE("on a terminal NO_COLOR and a dumb terminal turn colours off", "[cli][
   CHECK(has(on_terminal({"TERM=xterm", "NO_COLOR=1"}, "--color always"), kEscape));
 }
 
-TEST_CASE("--csv prints a verb's table with numbers, --json the same", "[cli][terminal]") {
+TEST_CASE("a verb's table is printed with plain numbers by --csv, and --json has the same",
+          "[cli][terminal]") {
   const Folder folder;
   const std::string path = folder.write("four.yaml", kScenario);
   const Outcome simulated = refit_program({"simulate", path, "--strategy", "direct", "--csv"});
