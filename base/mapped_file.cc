@@ -26,7 +26,8 @@ namespace {
 
 MappedFile::MappedFile(const std::string& path, Access access)
     : path_(path), writable_(access == Access::write) {
-  const int file = ::open(path.c_str(), (writable_ ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+  // Without waiting, where a pipe has nobody at its other end.
+  const int file = ::open(path.c_str(), (writable_ ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) fail(path, errno);
   struct stat status = {};
   void* memory = nullptr;

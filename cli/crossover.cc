@@ -167,8 +167,15 @@ void add_crossover(CLI::App& app, Action& action) {
                    "Comma separated, such as '5 Gbit/s'; default: 0.1 to 10 times the scenario's")
       ->delimiter(',');
   verb->add_option("--change", options->changes,
-                   "Comma separated, in percent of the weights; default: 0.1,0.3,1,3,10")
+                   "Comma separated, such as '1 %' of the weights; default: 0.1,0.3,1,3,10 percent")
       ->delimiter(',')
+      ->transform(CLI::Validator(
+          [](std::string& text) {
+            if (text.ends_with('%')) text.pop_back();
+            while (text.ends_with(' ')) text.pop_back();
+            return std::string();
+          },
+          ""))
       ->check(CLI::Range(1e-4, 100.0));
   verb->add_option("--network-model", options->network_model,
                    "Name or YAML file; default: the scenario's");

@@ -116,7 +116,7 @@ int sweep(const SweepOptions& options) {
   // In the order of the points, in whatever order they ended.
   if (into_file) write_output(run.file, sweep_csv(table));
   if (run.task.count == 1) require_some(table);  // of a part nothing can be said of the whole
-  if (options.csv || options.output == "-") {
+  if (options.csv || (options.output == "-" && !options.json)) {
     print(sweep_csv(table));
   } else {
     print(options.json ? sweep_json(sweep.name, table)

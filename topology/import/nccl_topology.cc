@@ -27,6 +27,7 @@ constexpr std::pair<std::string_view, double> kXgmiOfGcn[] = {
 
 // Of a file that is wrong everywhere the first ones are enough.
 constexpr std::size_t kMostNotes = 32;
+constexpr long kMostLinks = 1024;  // between two devices
 constexpr std::size_t kMostHosts = 4096;
 constexpr std::size_t kMostDevices = 1024;  // of a host, each of GPUs and NICs
 
@@ -288,7 +289,16 @@ class Reader {
           note("GPUs reach their CPU by C2C; a rate between GPU and NIC is taken from PCIe alone");
         if (link.name() != "nvlink" && link.name() != "xgmi") continue;
         const long count = whole(link.attribute("count"), 0);
-        if (count <= 0 || count > 1024 || seen.nvlinks > 1024) continue;
+        if (seen.nvlinks > kMostLinks) continue;
+        if (count < 1 || count > kMostLinks) {
+          if (notes_.size() < kMostNotes)
+            note(fmt::format(
+                "line {}: count=\"{}\" of <{}> is none of 1 to {}; these links count as "
+                "none",
+                link.line(), detail::shown_attribute(link.attribute("count")), link.name(),
+                kMostLinks));
+          continue;
+        }
         const std::string_view target = link.attribute("target");
         if (target == host.gpus[g].pci.attribute("busid")) {
           note(
