@@ -41,6 +41,18 @@ DeltaSender::DeltaSender(const DeltaHeader& identity, std::vector<HeldRegion> ba
   state_ = index.header.target_state;
 }
 
+template <class Encode>
+DeltaSender::Pending DeltaSender::coded(const DeltaHeader& header, const Encode& encode) const {
+  Pending pending{geometry(header, baseline_), {}};
+  DeltaIndex& index = pending.index;
+  pending.changes.resize(index.segments.size());
+  in_parallel(index.segments.size(), threads_,
+              [&](std::size_t i) { pending.changes[i] = encode(index, i); });
+  for (std::size_t i = 0; i < pending.changes.size(); ++i) enter(index, i, pending.changes[i]);
+  complete(index);
+  return pending;
+}
+
 const DeltaIndex& DeltaSender::prepare(std::span<const RegionView> weights,
                                        std::uint64_t target_version, DeltaMode mode) {
   REFIT_CHECK(weights.size() == baseline_.size());
@@ -53,20 +65,16 @@ const DeltaIndex& DeltaSender::prepare(std::span<const RegionView> weights,
   DeltaHeader header = identity_;
   header.base_version = version_;
   header.target_version = target_version;
-  Pending pending{geometry(header, baseline_), {}};
-  DeltaIndex& index = pending.index;
-  pending.changes.resize(index.segments.size());
-  in_parallel(index.segments.size(), threads_, [&](std::size_t i) {
+  Pending pending = coded(header, [&](const DeltaIndex& index, std::size_t i) {
     const DeltaSegment& segment = index.segments[i];
     std::vector<std::byte> old_scratch;
     std::vector<std::byte> new_scratch;
-    pending.changes[i] = encode_change(
+    return encode_change(
         index, i,
         baseline_[segment.region].memory.read(segment.first_element, segment.elements, old_scratch),
         weights[segment.region].read(segment.first_element, segment.elements, new_scratch), mode);
   });
-  for (std::size_t i = 0; i < pending.changes.size(); ++i) enter(index, i, pending.changes[i]);
-  complete(index);
+  const DeltaIndex& index = pending.index;
   if (index.header.base_state != state_) {
     throw Error(
         ErrorCode::check_failed,
@@ -82,20 +90,14 @@ const DeltaIndex& DeltaSender::prepare_anchor(DeltaMode mode) {
   DeltaHeader header = identity_;
   header.anchor = true;
   header.target_version = version_;
-  Pending pending{geometry(header, baseline_), {}};
-  DeltaIndex& index = pending.index;
-  pending.changes.resize(index.segments.size());
-  in_parallel(index.segments.size(), threads_, [&](std::size_t i) {
+  pending_ = coded(header, [&](const DeltaIndex& index, std::size_t i) {
     const DeltaSegment& segment = index.segments[i];
     std::vector<std::byte> scratch;
-    pending.changes[i] = encode_change(
+    return encode_change(
         index, i, {},
         baseline_[segment.region].memory.read(segment.first_element, segment.elements, scratch),
         mode);
   });
-  for (std::size_t i = 0; i < pending.changes.size(); ++i) enter(index, i, pending.changes[i]);
-  complete(index);
-  pending_ = std::move(pending);
   return pending_->index;
 }
 

@@ -48,6 +48,9 @@ class DeltaSender {
     DeltaIndex index;
     std::vector<SegmentChange> changes;
   };
+  // Every segment as `encode(index, position)` gives it, in parallel.
+  template <class Encode>
+  Pending coded(const DeltaHeader& header, const Encode& encode) const;
 
   std::size_t position_of(const SegmentName& name) const;
   std::vector<std::byte> base_elements(std::size_t position) const;
