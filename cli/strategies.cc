@@ -9,6 +9,7 @@
 #include "cli/auto_strategy.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "scenarios/bound.h"
 #include "schedule/schedule_json.h"
 #include "schedule/verify.h"
 
@@ -134,9 +135,7 @@ void say_reason(const std::string& strategy, const std::string& reason) {
 
 RefitBound bound_of(const Scenario& scenario, bool coded) {
   const Progress progress("bounding " + scenario.name);
-  std::vector<Parcel> parcels = find_parcels(scenario.refit);
-  if (coded) code_parcels(scenario.refit, scenario.plan.delta.value(), parcels);
-  return bound_of_refit(parcels, scenario.cluster);
+  return scenario_bound(scenario, coded);
 }
 
 std::vector<std::string> over_limits(const Schedule& schedule, const Scenario& scenario,

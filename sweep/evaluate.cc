@@ -6,9 +6,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "models/parcels.h"
-#include "planner/delta.h"
 #include "planner/limits.h"
+#include "scenarios/bound.h"
 #include "schedule/verify.h"
 #include "sim/attribution.h"
 #include "sim/certificate.h"
@@ -77,9 +76,7 @@ void predict_row(const Scenario& scenario, const std::string& strategy, SweepRow
   const Schedule schedule = proven_plan(scenario, policy_of(scenario, strategy));
   const Prediction prediction = predict(schedule, scenario.cluster, {scenario.network_model, {}});
   row.prediction_s = prediction.makespan_s;
-  std::vector<Parcel> parcels = find_parcels(scenario.refit);
-  if (schedule.coding) code_parcels(scenario.refit, scenario.plan.delta.value(), parcels);
-  const RefitBound bound = bound_of_refit(parcels, scenario.cluster);
+  const RefitBound bound = scenario_bound(scenario, schedule.coding.has_value());
   // How near the plan comes is not asked, only which bound is the plan's.
   const Certificate certificate = certify(schedule, scenario.cluster, bound, row.prediction_s);
   row.bound_s = certificate.bound_s;
