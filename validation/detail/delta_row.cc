@@ -94,6 +94,8 @@ std::variant<RowCase, RowSkip> delta_row_case(const PublishedRow& row) {
     out.assumptions.emplace_back("Its range of times is one of 3 % to 5 % changed; 4 % is taken.");
   }
   if (!whole) {
+    if (!(*percent > 0 && *percent <= 100))
+      return RowSkip{"method", fmt::format("{} % of all weights can't change", *percent)};
     if (!has_any(lower(row.method), {"object store", "relay"}))
       out.assumptions.emplace_back("Of both transports the object store is taken.");
   }
