@@ -1,11 +1,15 @@
-# refit_module(NAME SOURCES a.cc b.cc [PUBLIC lib...] [PRIVATE lib...])
+# refit_module(NAME SOURCES a.cc b.cc [PUBLIC lib...] [PRIVATE lib...] [PRECOMPILED target])
 #
 # One static library per folder, refit_NAME. Its headers are included by path from the root.
 function(refit_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(refit_${name} STATIC ${ARG_SOURCES})
   target_include_directories(refit_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(refit_${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} refit_warnings)
+  if(NOT ARG_PRECOMPILED)
+    set(ARG_PRECOMPILED refit_common_headers)
+  endif()
+  target_precompile_headers(refit_${name} REUSE_FROM ${ARG_PRECOMPILED})
 endfunction()
 
 # refit_embed(TARGET FUNCTION FILE...)
@@ -67,7 +71,7 @@ function(refit_test module)
   add_executable(${module}_test ${ARG_SOURCES} $<TARGET_OBJECTS:refit_test_main>)
   target_include_directories(${module}_test PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${module}_test PRIVATE refit_${module} ${ARG_LINK} Catch2::Catch2 refit_warnings)
-  target_compile_options(${module}_test PRIVATE ${REFIT_TEST_OPTIMISATION})
+  target_compile_options(${module}_test PRIVATE ${REFIT_COLD_OPTIMISATION})
   target_precompile_headers(${module}_test REUSE_FROM refit_test_precompiled)
   catch_discover_tests(${module}_test TEST_PREFIX "${module}: " PROPERTIES LABELS ${module}
                        DISCOVERY_MODE PRE_TEST)

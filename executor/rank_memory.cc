@@ -167,13 +167,24 @@ std::byte* RankMemory::bucket(const Op& op) {
   return at->second.data();
 }
 
+std::int64_t RankMemory::bytes_in(const Op& op, const Parcel& parcel) const {
+  if (op.chunk_begin == 0 && op.chunk_end == parcel.chunks) return parcel.bytes;
+  std::int64_t bytes = 0;
+  for (int chunk = op.chunk_begin; chunk < op.chunk_end; ++chunk)
+    bytes += chunk_bytes(refit_, parcel, chunk);
+  return bytes;
+}
+
 void RankMemory::fill_bucket(const Op& op, std::byte* to) {
   for (const ParcelId id : schedule_->cargos[op.cargo.index()].parcels) {
     const Parcel& parcel = schedule_->parcels[id.index()];
-    const bool mine = owns(parcel);
+    if (!owns(parcel)) {
+      to += bytes_in(op, parcel);
+      continue;
+    }
     for (int chunk = op.chunk_begin; chunk < op.chunk_end; ++chunk) {
       const std::int64_t bytes = chunk_bytes(refit_, parcel, chunk);
-      if (mine && bytes > 0) {
+      if (bytes > 0) {
         std::vector<StridedBox> from;
         append_chunk(id, chunk, source_, from);
         const StridedBox box = contiguous(to, bytes);
@@ -188,10 +199,13 @@ void RankMemory::unpack_bucket(const Op& op) {
   std::byte* from = bucket(op);
   for (const ParcelId id : schedule_->cargos[op.cargo.index()].parcels) {
     const Parcel& parcel = schedule_->parcels[id.index()];
-    const bool mine = demands(parcel);
+    if (!demands(parcel)) {
+      from += bytes_in(op, parcel);
+      continue;
+    }
     for (int chunk = op.chunk_begin; chunk < op.chunk_end; ++chunk) {
       const std::int64_t bytes = chunk_bytes(refit_, parcel, chunk);
-      if (mine && bytes > 0) {
+      if (bytes > 0) {
         std::vector<StridedBox> to;
         append_chunk(id, chunk, destination_, to);
         const StridedBox box = contiguous(from, bytes);

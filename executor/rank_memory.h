@@ -81,6 +81,7 @@ class RankMemory : public OpMemory {
   void append_chunk(ParcelId id, int chunk, std::vector<Shard>& shards,
                     std::vector<StridedBox>& boxes);
   void fill_bucket(const Op& op, std::byte* to);
+  std::int64_t bytes_in(const Op& op, const Parcel& parcel) const;
 
   const Refit& refit_;
   const Schedule* schedule_;

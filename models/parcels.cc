@@ -211,6 +211,21 @@ std::int64_t chunk_wire_bytes(const Refit& refit, const Parcel& parcel, int chun
   return wire_bytes(parcel.share, chunk_bytes(refit, parcel, chunk, chunks));
 }
 
+// By fragments and then chunks: what a fragment has across the side that is cut, is asked once.
+std::vector<std::int64_t> chunk_wire_sums(const Refit& refit, const Parcel& parcel) {
+  if (parcel.chunks == 1) return {0, chunk_wire_bytes(refit, parcel, 0)};
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(parcel.chunks) + 1, 0);
+  for (const Fragment& fragment : parcel.fragments) {
+    const Interval& side = fragment.region[sliced_dim(fragment.region, parcel.chunks)];
+    const std::int64_t across = bytes_of(refit, fragment) / side.size();
+    for (int c = 0; c < parcel.chunks; ++c)
+      sums[static_cast<std::size_t>(c) + 1] += sliced_side(side, c, parcel.chunks).size() * across;
+  }
+  for (std::size_t c = 1; c < sums.size(); ++c)
+    sums[c] = sums[c - 1] + wire_bytes(parcel.share, sums[c]);
+  return sums;
+}
+
 std::vector<Parcel> find_parcels(const Refit& refit,
                                  const std::function<int(const TensorClass&)>& group_of) {
   using Key = std::tuple<int, int, RankListId, RankListId>;  // stage, group, owners, demanders

@@ -50,6 +50,8 @@ std::int64_t wire_bytes(const Parcel& parcel);
 // What travels of chunk `chunk`; of a parcel that is not coded the same as chunk_bytes.
 std::int64_t chunk_wire_bytes(const Refit& refit, const Parcel& parcel, int chunk);
 std::int64_t chunk_wire_bytes(const Refit& refit, const Parcel& parcel, int chunk, int chunks);
+// At [c] what travels of chunks 0 to c - 1, so that a range of chunks is one subtraction.
+std::vector<std::int64_t> chunk_wire_sums(const Refit& refit, const Parcel& parcel);
 
 // The joint cuts of source and destination layouts of every class, merged by (stage, group, owners,
 // demanders), in a stable order. `group_of` keeps content apart that must not share a parcel, such

@@ -94,14 +94,10 @@ std::size_t sliced_dim(const Region& region, int parts) {
   return longest;
 }
 
-namespace {
-
 Interval sliced_side(const Interval& side, int part, int parts) {
   const std::int64_t length = side.size();
   return {side.begin + length * part / parts, side.begin + length * (part + 1) / parts};
 }
-
-}  // namespace
 
 std::optional<Region> slice(const Region& region, int part, int parts) {
   REFIT_CHECK(0 <= part && part < parts);

@@ -56,6 +56,7 @@ bool contains(const Region& outer, const Region& inner);
 // this part gets none. The parts of a region are disjoint and cover it.
 std::optional<Region> slice(const Region& region, int part, int parts);
 std::size_t sliced_dim(const Region& region, int parts);
+Interval sliced_side(const Interval& side, int part, int parts);
 // Of slice(), without making it; 0 where it is nothing.
 std::int64_t slice_elements(const Region& region, int part, int parts);
 

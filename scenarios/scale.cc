@@ -96,11 +96,7 @@ using Sums = std::vector<std::vector<std::int64_t>>;
 
 Sums chunk_sums(const Schedule& schedule, const Refit& refit) {
   Sums sums;
-  for (const Parcel& parcel : schedule.parcels) {
-    std::vector<std::int64_t>& sum = sums.emplace_back(1, 0);
-    for (int c = 0; c < parcel.chunks; ++c)
-      sum.push_back(sum.back() + chunk_wire_bytes(refit, parcel, c));
-  }
+  for (const Parcel& parcel : schedule.parcels) sums.push_back(chunk_wire_sums(refit, parcel));
   return sums;
 }
 

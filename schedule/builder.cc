@@ -78,13 +78,7 @@ std::int64_t ScheduleBuilder::cargo_bytes(CargoId cargo, ChunkRange chunks) {
       const Parcel& parcel = schedule_.parcels[id.index()];
       REFIT_CHECK(parcel.chunks == count);
       std::vector<std::int64_t>& own = parcel_bytes_[id.index()];
-      if (own.empty()) {
-        own.assign(static_cast<std::size_t>(count) + 1, 0);
-        for (int c = 0; c < count; ++c) {
-          const auto at = static_cast<std::size_t>(c);
-          own[at + 1] = own[at] + chunk_wire_bytes(refit_, parcel, c);
-        }
-      }
+      if (own.empty()) own = chunk_wire_sums(refit_, parcel);
       for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += own[c];
     }
   }

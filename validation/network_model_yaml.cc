@@ -11,7 +11,7 @@ namespace refit {
 namespace {
 
 // Names and sources are people's words: a quote or a line's end in them must not end the text.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -24,7 +24,7 @@ std::string plain_or_quoted(const std::string& name) {
   const bool is_plain = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   });
-  return is_plain ? name : quoted(name);
+  return is_plain ? name : in_quotes(name);
 }
 
 std::string uncertainty_yaml(const NetworkModel::Uncertainty& uncertainty) {
@@ -50,7 +50,7 @@ std::string network_model_yaml(const NetworkModel& model, const std::vector<std:
   for (const std::string& line : how) text += fmt::format("# {}\n", line);
   for (const NetworkModel::Source& source : model.sources)
     text += fmt::format("{}:\n  value: {}\n  source: {}\n", source.parameter, source.value,
-                        quoted(source.source));
+                        in_quotes(source.source));
   if (model.uncertainty) text += uncertainty_yaml(*model.uncertainty);
   return text;
 }

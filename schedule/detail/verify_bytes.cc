@@ -37,13 +37,7 @@ class Bytes {
 
   const Sums& of_parcel(ParcelId id) {
     Sums& sums = of_parcel_[id.index()];
-    if (!sums.empty()) return sums;
-    const Parcel& parcel = schedule_.parcels[id.index()];
-    sums.assign(static_cast<std::size_t>(parcel.chunks) + 1, 0);
-    for (int c = 0; c < parcel.chunks; ++c) {
-      const auto at = static_cast<std::size_t>(c);
-      sums[at + 1] = sums[at] + chunk_wire_bytes(refit_, parcel, c);
-    }
+    if (sums.empty()) sums = chunk_wire_sums(refit_, schedule_.parcels[id.index()]);
     return sums;
   }
 

@@ -108,7 +108,13 @@ void require_chunks_sum(const Refit& refit, std::vector<Parcel> parcels, int chu
   for (Parcel& parcel : parcels) {
     parcel.chunks = chunks;
     std::int64_t sum = 0;
-    for (int chunk = 0; chunk < chunks; ++chunk) sum += chunk_bytes(refit, parcel, chunk);
+    const std::vector<std::int64_t> sums = chunk_wire_sums(refit, parcel);
+    REQUIRE(sums.size() == static_cast<std::size_t>(chunks) + 1);
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      REQUIRE(sums[static_cast<std::size_t>(chunk)] == sum);
+      sum += chunk_bytes(refit, parcel, chunk);
+    }
+    REQUIRE(sums.back() == sum);
     REQUIRE(sum == parcel.bytes);
   }
 }

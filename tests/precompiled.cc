@@ -1,1 +1,0 @@
-// Nothing here: the target exists for the headers that it compiles once for all tests.
