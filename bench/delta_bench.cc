@@ -11,6 +11,7 @@
 #include "base/workers.h"
 #include "bench/interleaved.h"
 #include "delta/baselines/baseline.h"
+#include "delta/hash.h"
 #include "delta/scan.h"
 #include "delta/segment_codec.h"
 #include "delta/update_model.h"
@@ -177,6 +178,43 @@ void print_baselines(Weights& w) {
   }
 }
 
+// As lines of a network model, of one core of this machine: the rates that plans of changes are
+// predicted with. What a receiver does beside decoding is hash, change and hash again.
+void print_model(Weights& w, double changed) {
+  const auto rice = encoded(w, DeltaMode::rice);
+  std::vector<std::vector<std::byte>> bare(kSegments);
+  for (std::size_t s = 0; s < kSegments; ++s)
+    bare[s] = encode_baseline(Baseline::index_value, elements_of(w.before.segment(s)),
+                              elements_of(w.after.segment(s)));
+  const auto change_s = [&](bool checked) {
+    std::memcpy(w.target.all().data(), w.before.all().data(), kBytes);
+    return cpu_seconds_of([&] {
+      for (std::size_t s = 0; s < kSegments; ++s) {
+        if (checked) sink = static_cast<int>(hash64(w.target.segment(s)));
+        apply_baseline(Baseline::index_value, bare[s], elements_of(w.target.segment(s)));
+        if (checked) sink = static_cast<int>(hash64(w.target.segment(s)));
+      }
+    });
+  };
+  const auto t = interleaved(
+      kRepeats, {[&] { return scan_s(w, best_scan_kernel()); },
+                 [&] { return encode_s(w, DeltaMode::rice); }, [&] { return change_s(false); },
+                 [&] { return apply_s(w, rice); }, [&] { return change_s(true); }});
+  const auto line = [](const char* key, double seconds, const char* how) {
+    if (seconds <= 0) return;  // less than the clock tells
+    fmt::print("{}: {{value: {:.1f} GB/s, source: \"delta_bench, {}\"}}\n", key,
+               static_cast<double>(kBytes) / seconds * 1e-9, how);
+  };
+  // Each change takes its time; rates are those at 1 %.
+  const double at_1_percent = 0.01 / changed;
+  line("delta_scan", t[0].best_s, "two streams compared");
+  line("delta_encode", at_1_percent * (t[1].best_s - t[0].best_s),
+       "rice at 1 % changed, less the scan");
+  line("delta_decode", at_1_percent * (t[3].best_s - t[2].best_s),
+       "rice at 1 % changed, less bare changes applied");
+  line("delta_apply", t[4].best_s, "bare changes applied, hashed before and after");
+}
+
 void print_all_cores(Weights& w) {
   const auto rice = encoded(w, DeltaMode::rice);
   const int cores = all_cores();
@@ -205,17 +243,23 @@ void print_all_cores(Weights& w) {
 
 }  // namespace
 
-int main() {
+// `--model`: only the rates that a network model has of these.
+int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Weights weights;
   fill(weights);
   Changes changes;
   scan(weights.before.all(), weights.after.all(), 2, changes);
+  const double changed = changes.count() / static_cast<double>(kElements);
+  if (argc == 2 && std::strcmp(argv[1], "--model") == 0) {
+    print_model(weights, changed);
+    return 0;
+  }
   fmt::print(
       "{} MiB of BF16 weights, {:.2f} % of them changed by a step; GB/s of dense bytes, processor "
       "time,\n"
       "best of {}; spread: median above best\n\n",
-      kBytes >> 20, 100.0 * changes.count() / static_cast<double>(kElements), kRepeats);
+      kBytes >> 20, 100 * changed, kRepeats);
   print_one_core(weights);
   print_baselines(weights);
   fmt::print("\nSegments over threads, a thread's processor time\n\n");

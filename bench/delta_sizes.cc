@@ -92,7 +92,7 @@ void print_scenarios(const std::vector<Row>& rows) {
 
 // As rows of the table in delta/size_model.cc.
 void print_model() {
-  for (double rate = 1e-8; rate < 4e-4; rate *= 2) {
+  for (double rate = 1e-8; rate < 2e-2; rate *= 2) {
     UpdateModel model;
     model.learning_rate = rate;
     const Pair pair = updated(model, 1);

@@ -37,14 +37,41 @@ constexpr Measured kMeasured[] = {
     {3.192e-01, {0.7081, 0.6349, 2.3584, 2.1171, 1.1922, 1.3911}},
     {4.729e-01, {0.6737, 0.6323, 2.2644, 2.0130, 1.1482, 1.1924}},
     {6.415e-01, {0.6711, 0.6491, 2.1948, 1.9182, 1.1353, 1.0699}},
+    {7.872e-01, {0.7358, 0.7065, 2.1588, 1.8248, 1.1358, 1.0257}},
+    {8.857e-01, {0.8312, 0.8047, 2.1411, 1.7392, 1.1582, 1.0538}},
+    {9.415e-01, {0.9476, 0.9230, 2.1328, 1.6733, 1.2130, 1.1338}},
+    {9.706e-01, {1.0792, 1.0565, 2.1288, 1.6295, 1.2892, 1.2363}},
+    {9.853e-01, {1.2275, 1.2077, 2.1269, 1.6028, 1.3792, 1.3479}},
 };
 
-constexpr double kIndexValueBytes = 4 + 2;
+constexpr int kIndexBytes = 4;
+constexpr DeltaElement kBf16;
 
 // What is not places: smooth in the logarithm of the rate, and nearly constant where changes are
 // few.
 double beside_places(const Measured& measured, std::size_t codec) {
   return measured.bytes_per_change[codec] - position_bits(measured.change_rate) / 8;
+}
+
+// Of BF16; where all elements change, `whole`.
+double beside_places(std::size_t codec, double change_rate, double whole) {
+  const auto above = std::ranges::lower_bound(kMeasured, change_rate, {}, &Measured::change_rate);
+  if (above == std::begin(kMeasured)) return beside_places(*above, codec);
+  const Measured& low = above[-1];
+  const bool last = above == std::end(kMeasured);
+  const double high_rate = last ? 1 : above->change_rate;
+  const double high = last ? whole : beside_places(*above, codec);
+  const double along =
+      std::log(change_rate / low.change_rate) / std::log(high_rate / low.change_rate);
+  return (1 - along) * beside_places(low, codec) + along * high;
+}
+
+// New elements beside BF16's, in bytes.
+double longer(DeltaCodec codec, const DeltaElement& element) {
+  if (codec == DeltaCodec::overwrite) return element.bytes - kBf16.bytes;
+  if (codec == DeltaCodec::nemo_overwrite)
+    return (*element.fraction_bits - *kBf16.fraction_bits) / 8.0;
+  return 0;
 }
 
 }  // namespace
@@ -62,45 +89,16 @@ std::optional<DeltaCodec> delta_codec_named(std::string_view wanted) {
   return std::nullopt;
 }
 
-double bytes_per_change(DeltaCodec codec, double change_rate) {
+double bytes_per_change(DeltaCodec codec, double change_rate, const DeltaElement& element) {
   REFIT_CHECK(change_rate > 0 && change_rate <= 1);
-  if (codec == DeltaCodec::index_value) return kIndexValueBytes;
-  const auto column = static_cast<std::size_t>(codec);
-  const auto above = std::ranges::lower_bound(kMeasured, change_rate, {}, &Measured::change_rate);
-  double beside = 0;
-  if (above == std::begin(kMeasured)) {
-    beside = beside_places(*above, column);
-  } else if (above == std::end(kMeasured)) {
-    beside = beside_places(above[-1], column);
-  } else {
-    const Measured &low = above[-1], &high = above[0];
-    const double along =
-        std::log(change_rate / low.change_rate) / std::log(high.change_rate / low.change_rate);
-    beside = (1 - along) * beside_places(low, column) + along * beside_places(high, column);
-  }
-  return beside + position_bits(change_rate) / 8;
-}
-
-CodecRates core_rates(DeltaCodec codec) {
-  // delta_bench, AMD Zen 4 with AVX-512, where memcpy copies 10.8 GB/s. The others' are those of
-  // delta/baselines.
-  switch (codec) {
-    case DeltaCodec::rice:
-      return {9.3e9, 11.2e9};
-    case DeltaCodec::conditioned:
-      return {5.3e9, 9.3e9};
-    case DeltaCodec::overwrite:
-      return {8.4e9, 11.7e9};
-    case DeltaCodec::nemo_overwrite:
-      return {6.3e9, 13.2e9};
-    case DeltaCodec::nemo_xor:
-      return {5.0e9, 10.3e9};
-    case DeltaCodec::slime_xor:
-      return {1.8e9, 3.4e9};
-    case DeltaCodec::index_value:
-      return {9.3e9, 22.9e9};
-  }
-  REFIT_CHECK(false);
+  if (codec == DeltaCodec::index_value) return kIndexBytes + element.bytes;
+  const double places = position_bits(change_rate) / 8;
+  if (!element.fraction_bits) return places + element.bytes;
+  const bool is_bf16 = element.bytes == kBf16.bytes && element.fraction_bits == kBf16.fraction_bits;
+  if (codec == DeltaCodec::conditioned && !is_bf16) codec = DeltaCodec::rice;
+  const double more = longer(codec, element);
+  return places + more +
+         beside_places(static_cast<std::size_t>(codec), change_rate, element.bytes - more);
 }
 
 }  // namespace refit

@@ -23,18 +23,22 @@ inline constexpr DeltaCodec kDeltaCodecs[] = {DeltaCodec::rice,       DeltaCodec
 std::string_view name(DeltaCodec codec);
 std::optional<DeltaCodec> delta_codec_named(std::string_view name);
 
-// Bytes on the wire per changed BF16 element when this share of all elements, more than 0 and at
-// most 1, changes as an optimiser's steps change them. Interpolated between measurements on the
-// seeded updater (docs/delta.md); beyond them, as the places' entropy goes. Uniformly scattered
-// changes cost `conditioned` as much as `rice`, and both of these less than said here.
-double bytes_per_change(DeltaCodec codec, double change_rate);
-
-// Dense bytes per second that one processor core scans and encodes, or decodes and applies, at
-// about 1 % changed (docs/delta.md#speed). More cores add up until memory is the limit: two streams
-// are read to encode.
-struct CodecRates {
-  double encode_bytes_per_s = 0, apply_bytes_per_s = 0;
+// What changes: usually BF16 weights.
+struct DeltaElement {
+  int bytes = 2;
+  std::optional<int> fraction_bits = 7;  // none: bits of which a step of training says nothing
 };
-CodecRates core_rates(DeltaCodec codec);
+
+// Bytes on the wire per changed element when this share of all elements, more than 0 and at most 1,
+// changes as an optimiser's steps change them. Of BF16 interpolated between measurements on the
+// seeded updater (docs/delta.md); below them, as the places' entropy goes; where all change, whole
+// elements. Uniformly scattered changes cost `conditioned` as much as `rice`, and both of these
+// less than said here.
+//
+// Other floating-point elements: differences count the values between old and new, which depends on
+// the share alone, so they take as many bits; new elements take the bits that a longer fraction
+// has. `conditioned` is for BF16 and elsewhere `rice`. Of what is no floating-point number nobody
+// knows how it changes: the place and a whole element, more than which no codec needs.
+double bytes_per_change(DeltaCodec codec, double change_rate, const DeltaElement& element = {});
 
 }  // namespace refit

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <utility>
+
 #include <catch2/catch.hpp>
 
 #include "delta/baselines/baseline.h"
@@ -111,6 +114,35 @@ TEST_CASE("sizes: the model for plans says what the codecs measure", "[delta]") 
   REQUIRE(bytes_per_change(DeltaCodec::index_value, rate) == 6);
 }
 
+TEST_CASE("sizes: a difference of FP8 weights takes the bytes of a BF16 one, at equal rates",
+          "[delta]") {
+  // The BF16 weights rounded to four significant bits, with exponents from 2^-17 to 2^-2, as E4M3
+  // scaled to its range has them; below are zeros.
+  const auto rounded = [](const std::vector<std::uint16_t>& bf16) {
+    std::vector<std::uint8_t> fp8;
+    for (const std::uint16_t bits : bf16) {
+      const int magnitude = std::max(0, (((bits & 0x7fff) + 8) >> 4) - (110 << 3));
+      fp8.push_back(static_cast<std::uint8_t>((bits >> 8 & 0x80) | std::min(magnitude, 0x7f)));
+    }
+    return fp8;
+  };
+  for (const double learning_rate : {1e-5, 1e-4, 1e-3}) {
+    const Pair pair = updated(with_rate(learning_rate), 1);
+    const std::vector<std::uint8_t> before = rounded(pair.before), after = rounded(pair.after);
+    const auto bytes_of = [&](DeltaMode mode) {
+      const EncodedSegment segment = encode_segment(std::as_bytes(std::span(before)),
+                                                    std::as_bytes(std::span(after)), 1, mode);
+      return std::pair(segment.changed / static_cast<double>(kMostSegmentElements),
+                       static_cast<double>(segment.payload.size()) / segment.changed);
+    };
+    const auto [rate, rice] = bytes_of(DeltaMode::rice);
+    CAPTURE(learning_rate, rate);
+    REQUIRE(bytes_per_change(DeltaCodec::rice, rate, {1, 3}) == Approx(rice).epsilon(0.04));
+    REQUIRE(bytes_per_change(DeltaCodec::overwrite, rate, {1, 3}) ==
+            Approx(bytes_of(DeltaMode::overwrite).second).epsilon(0.02));
+  }
+}
+
 TEST_CASE("sizes: the model for plans is smooth in the table, at its ends and beyond", "[delta]") {
   for (const DeltaCodec codec : kDeltaCodecs) {
     CAPTURE(name(codec));
@@ -124,9 +156,22 @@ TEST_CASE("sizes: the model for plans is smooth in the table, at its ends and be
       REQUIRE(now > 0.97 * before);
       before = now;
     }
-    REQUIRE(core_rates(codec).encode_bytes_per_s > 1e9);
   }
   REQUIRE_FALSE(delta_codec_named("zip"));
+  // More changes never take fewer bytes; whole elements are what is sent at most, and where all
+  // changed.
+  for (const DeltaCodec codec : kDeltaCodecs) {
+    for (const DeltaElement& element : {DeltaElement{}, DeltaElement{1, 3}, DeltaElement{4, 23}}) {
+      CAPTURE(name(codec), element.bytes);
+      double before = 0;
+      for (double rate = 1e-6; rate <= 1; rate = rate < 1 ? std::min(1.0, rate * 1.05) : 2) {
+        const double now = rate * bytes_per_change(codec, rate, element);
+        REQUIRE(std::min(now, 1.0 * element.bytes) >= before);
+        before = std::min(now, 1.0 * element.bytes);
+      }
+      if (codec != DeltaCodec::index_value) REQUIRE(before == Approx(element.bytes));
+    }
+  }
 }
 
 }  // namespace refit
