@@ -22,12 +22,16 @@ enum class CodingPlace { gpu, host };
 
 std::string_view to_string(CodingPlace place);
 
+// 1 % of BF16 weights: where rates of coding are measured.
+inline constexpr double kUsualChangesPerByte = 0.01 / 2;
+
 // How the coded parcels of a plan are made and taken in.
 struct Coding {
   Codec codec = Codec::rice;
   CodingPlace place = CodingPlace::gpu;
   int cores = 0;       // of the host, per rank; 0 on GPUs
   bool staged = true;  // weights stay as they are until all changes have come
+  double changes_per_byte = kUsualChangesPerByte;  // of content, on average
 
   friend bool operator==(const Coding&, const Coding&) = default;
 };

@@ -7,16 +7,47 @@
 
 namespace refit {
 
-// The bytes of a change are those of a BF16 weight's, whatever the dtype: most of it is its place.
-double coded_share(Codec codec, double changed, Dtype dtype) {
+namespace {
+
+DeltaElement element_of(Dtype dtype) {
+  const int bytes = bytes_per_element(dtype);
+  switch (dtype) {
+    case Dtype::bf16:
+      return {bytes, 7};
+    case Dtype::f16:
+      return {bytes, 10};
+    case Dtype::f32:
+      return {bytes, 23};
+    case Dtype::f8_e4m3:
+      return {bytes, 3};
+    case Dtype::f8_e5m2:
+      return {bytes, 2};
+    default:  // scales, and integers in which MXFP4 has two weights a byte
+      return {bytes, std::nullopt};
+  }
+}
+
+}  // namespace
+
+double coded_share(Codec codec, double changed, Dtype dtype,
+                   std::optional<double> bytes_per_change) {
   if (changed <= 0) return 0;
-  const double bytes = bytes_per_change(delta_codec_named(to_string(codec)).value(), changed);
-  return std::min(1.0, changed * bytes / bytes_per_element(dtype));
+  const DeltaElement element = element_of(dtype);
+  const double bytes = bytes_per_change.value_or(
+      refit::bytes_per_change(delta_codec_named(to_string(codec)).value(), changed, element));
+  return std::min(1.0, changed * bytes / element.bytes);
 }
 
 void set_change_rate(const Refit& refit, double changed, DeltaOptions& delta) {
-  for (std::size_t c = 0; c < refit.classes.size(); ++c)
-    delta.shares[c] = coded_share(delta.coding.codec, changed, refit.classes[c].dtype);
+  double changes = 0, bytes = 0;
+  for (std::size_t c = 0; c < refit.classes.size(); ++c) {
+    const TensorClass& tensors = refit.classes[c];
+    delta.shares[c] =
+        coded_share(delta.coding.codec, changed, tensors.dtype, delta.bytes_per_change);
+    changes += changed * static_cast<double>(tensors.elements());
+    bytes += static_cast<double>(tensors.bytes());
+  }
+  delta.coding.changes_per_byte = changes / bytes;
 }
 
 void code_parcels(const Refit& refit, const DeltaOptions& delta, std::vector<Parcel>& parcels) {

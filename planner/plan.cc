@@ -172,9 +172,9 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
     const bool lands = strategy == Strategy::reshard || strategy == Strategy::stripe ||
                        strategy == Strategy::direct || sends_payloads(strategy);
     if (!lands) continue;
-    Conduct conduct = policy.conduct;
-    if (policy.coded) conduct.lands = false;  // changes are applied, which is counted
-    land(0, refit, mine, builder, conduct);
+    const std::span<const double> shares =
+        delta != nullptr ? std::span<const double>(delta->shares) : std::span<const double>();
+    land(0, refit, mine, builder, policy.conduct, shares);
   }
   return std::move(builder).finish();
 }

@@ -40,6 +40,10 @@ bool rides_along(const TensorClass& c, const std::set<std::pair<int, std::string
   return (c.part == "k" || c.part == "v") && has("q");
 }
 
+double share_of(std::size_t c, std::span<const double> shares) {
+  return shares.empty() ? 1 : shares[c];
+}
+
 using Classes = std::vector<const TensorClass*>;
 
 ConvertWork convert_work(int all_ranks, const Classes& classes, EdgeSide side) {
@@ -75,8 +79,10 @@ ConvertWork convert_work(const Refit& refit, const std::vector<bool>& mine, Edge
   return convert_work(refit.ranks, classes, side);
 }
 
-std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& mine) {
+std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& mine,
+                                  std::span<const double> shares) {
   std::vector<StageWork> stages(static_cast<std::size_t>(refit.stages));
+  std::vector<double> stacked_calls(stages.size(), 0);
   std::set<std::pair<int, std::string>> parts;
   std::vector<Classes> classes(stages.size());
   std::vector<const Mesh*> last_mesh(stages.size(), nullptr);
@@ -92,7 +98,10 @@ std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& m
     stage.calls += members;
     stage.shard_calls += members * distinct_shards(c.source);
     stage.checkpoint_tensors += c.checkpoint_tensors;
-    if (c.role == Role::routed_expert) stage.stacked_calls += members;
+    if (c.role == Role::routed_expert) {
+      stacked_calls[static_cast<std::size_t>(c.stage)] +=
+          static_cast<double>(members) * share_of(i, shares);
+    }
     if (!rides_along(c, parts)) {
       const int hops = (refit.stages > 1 ? 1 : 0) + (is_sharded(c.source) ? 1 : 0);
       stage.exports += members * experts * std::max(1, hops);
@@ -121,6 +130,7 @@ std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& m
                         stage.sources.end());
   }
   for (std::size_t s = 0; s < stages.size(); ++s) {
+    stages[s].stacked_calls = std::llround(stacked_calls[s]);
     stages[s].convert_before = convert_work(refit.ranks, classes[s], EdgeSide::source);
     stages[s].convert_after = convert_work(refit.ranks, classes[s], EdgeSide::destination);
   }
@@ -135,7 +145,8 @@ std::int64_t checkpoint_tensors(const Refit& refit, const std::vector<bool>& min
   return tensors;
 }
 
-std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine) {
+std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine,
+                          std::span<const double> shares) {
   std::vector<std::int64_t> landed(static_cast<std::size_t>(refit.ranks), 0);
   for (std::size_t c = 0; c < refit.classes.size(); ++c) {
     if (!mine[c]) continue;
@@ -143,7 +154,9 @@ std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine) {
     const std::vector<Rank> ranks = layout.mesh().ranks();
     const std::vector<std::int64_t> elements = layout.elements_by_index();
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      landed[ranks[i].index()] += elements[i] * bytes_per_element(refit.classes[c].dtype);
+      landed[ranks[i].index()] +=
+          std::llround(share_of(c, shares) * static_cast<double>(elements[i]) *
+                       bytes_per_element(refit.classes[c].dtype));
     }
   }
   return *std::max_element(landed.begin(), landed.end());

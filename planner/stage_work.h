@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/id.h"
@@ -30,7 +31,10 @@ struct StageWork {
 };
 
 // One entry per source stage. Classes for which `mine` is false are left out, here and below.
-std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& mine);
+// `shares`: by class, of its bytes, what travels; empty: all of them. As much of its experts is
+// regrouped, and lands.
+std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& mine,
+                                  std::span<const double> shares = {});
 
 ConvertWork convert_work(const Refit& refit, const std::vector<bool>& mine, EdgeSide side);
 
@@ -38,6 +42,7 @@ ConvertWork convert_work(const Refit& refit, const std::vector<bool>& mine, Edge
 std::int64_t checkpoint_tensors(const Refit& refit, const std::vector<bool>& mine);
 
 // Bytes that these tensors leave on one destination rank: the largest.
-std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine);
+std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine,
+                          std::span<const double> shares = {});
 
 }  // namespace refit

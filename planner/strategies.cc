@@ -20,14 +20,14 @@ void convert(int lane, const std::vector<Rank>& ranks, const ConvertWork& work,
 }
 
 void land(int lane, const Refit& refit, const std::vector<bool>& mine, ScheduleBuilder& builder,
-          const Conduct& conduct) {
+          const Conduct& conduct, std::span<const double> shares) {
   const GroupId world = builder.group(united(refit.sources, refit.destinations));
   builder.barrier(world);
   builder.begin_phase("land");
   const GroupId engines = builder.group(refit.destinations);
   if (conduct.lands) {
     builder.compute({lane, builder.next_round(lane)}, Work::land, engines, 1,
-                    landed_bytes(refit, mine));
+                    landed_bytes(refit, mine, shares));
   }
   const std::int64_t tensors = checkpoint_tensors(refit, mine);
   if (conduct.pulls) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "models/refit.h"
@@ -47,9 +48,9 @@ void convert(int lane, const std::vector<Rank>& ranks, const ConvertWork& work,
              ScheduleBuilder& builder);
 
 // The software after a strategy's transfers, in a phase of its own: unpacking, copies, conversions
-// of the classes that are `mine`, on a lane of the destinations.
+// of the classes that are `mine`, on a lane of the destinations. `shares` as for stage_work.
 void land(int lane, const Refit& refit, const std::vector<bool>& mine, ScheduleBuilder& builder,
-          const Conduct& conduct = {});
+          const Conduct& conduct = {}, std::span<const double> shares = {});
 
 // Lanes: stream i has lane 2 i for the network and lane 2 i + 1 for NVLink.
 inline int network_lane(int stream) { return 2 * stream; }

@@ -16,6 +16,7 @@ namespace refit::detail {
 namespace {
 
 constexpr std::int64_t kUsualCores = 8;
+constexpr double kMostBytesPerChange = 16;
 
 // Rates of change, the more particular before the more general.
 struct ChangeRates {
@@ -172,22 +173,31 @@ Coding read_coding(const YamlNode& node) {
 
 DeltaOptions read_delta(const YamlNode& node, const Refit& refit,
                         const std::optional<ModelSpec>& model) {
-  node.allow_only({"change", "codec", "place", "cores", "staged", "residual"});
+  node.allow_only({"change", "codec", "bytes_per_change", "place", "cores", "staged", "residual"});
   DeltaOptions delta;
   delta.coding = read_coding(node);
   Residual residual;
   if (const auto v = node.find("residual")) residual = read_residual(*v, refit);
   const YamlNode change = node.at("change");
   Rates rates(change, model);
-  double changed_elements = 0, elements = 0;
+  if (const auto v = node.find("bytes_per_change")) {
+    delta.bytes_per_change = v->number();
+    if (!(*delta.bytes_per_change > 0 && *delta.bytes_per_change <= kMostBytesPerChange)) {
+      v->fail(fmt::format("expected a number of bytes above 0 and up to {}, got '{}'",
+                          kMostBytesPerChange, v->text()));
+    }
+  }
+  double changed_elements = 0, elements = 0, bytes = 0;
   for (const TensorClass& c : refit.classes) {
     double changed = rates.of(c);
     if (is_converted(c)) changed = residual.changed.value_or(changed);
     const Codec codec = is_converted(c) ? residual.codec : delta.coding.codec;
-    delta.shares.push_back(coded_share(codec, changed, c.dtype));
+    delta.shares.push_back(coded_share(codec, changed, c.dtype, delta.bytes_per_change));
     changed_elements += changed * static_cast<double>(c.elements());
     elements += static_cast<double>(c.elements());
+    bytes += static_cast<double>(c.bytes());
   }
+  delta.coding.changes_per_byte = changed_elements / bytes;
   rates.check_used();
   delta.words = fmt::format("{:.3g} % changed, {}, on the {}", 100 * changed_elements / elements,
                             to_string(delta.coding.codec), to_string(delta.coding.place));

@@ -123,6 +123,7 @@ std::string plan_hash(const Schedule& schedule) {
     hash.add(static_cast<std::int64_t>(schedule.coding->place));
     hash.add(std::int64_t{schedule.coding->cores});
     hash.add(std::int64_t{schedule.coding->staged});
+    hash.add(schedule.coding->changes_per_byte);
     for (const Parcel& parcel : schedule.parcels) hash.add(parcel.share);
   }
   return fmt::format("{:016x}", hash.value());

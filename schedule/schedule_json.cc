@@ -120,8 +120,10 @@ void write_schedule(std::ostream& stream, const SavedSchedule& saved) {
   if (schedule.coding) {
     const Coding& coding = *schedule.coding;
     out.add(
-        ",\n\"coding\": {{\"codec\": \"{}\", \"place\": \"{}\", \"cores\": {}, \"staged\": {}}}",
-        to_string(coding.codec), to_string(coding.place), coding.cores, coding.staged);
+        ",\n\"coding\": {{\"codec\": \"{}\", \"place\": \"{}\", \"cores\": {}, \"staged\": {}, "
+        "\"changes_per_byte\": {}}}",
+        to_string(coding.codec), to_string(coding.place), coding.cores, coding.staged,
+        coding.changes_per_byte);
   }
   add_list(out, "phases", schedule.phases, [&](const Phase& phase) {
     out.add("{{\"name\": {}, \"logical_bytes\": {}}}", quoted(phase.name), phase.logical_bytes);

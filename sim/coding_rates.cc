@@ -38,8 +38,13 @@ double within_memory(double rate, const NetworkModel& model) {
 
 CodingRates coding_rates(const Coding& coding, const NetworkModel& model) {
   const Cost cost = cost_of(coding.codec);
-  CodingRates rates{model.delta_scan_bytes_per_s, model.delta_encode_bytes_per_s / cost.encode,
-                    model.delta_decode_bytes_per_s / cost.decode, model.delta_apply_bytes_per_s};
+  // Each change takes its time; without any there is nothing to code.
+  const double changes = coding.changes_per_byte / kUsualChangesPerByte;
+  CodingRates rates{model.delta_scan_bytes_per_s, 0, 0, model.delta_apply_bytes_per_s};
+  if (changes > 0) {
+    rates.encode_bytes_per_s = model.delta_encode_bytes_per_s / (cost.encode * changes);
+    rates.decode_bytes_per_s = model.delta_decode_bytes_per_s / (cost.decode * changes);
+  }
   double times = coding.cores;
   if (coding.place == CodingPlace::gpu) {
     times = model.delta_scan_bytes_per_s > 0

@@ -1,6 +1,7 @@
 #include "sim/domain_classes.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -18,20 +19,39 @@ std::vector<int> islands_of(const std::vector<Rank>& ranks, const std::vector<in
   return islands;
 }
 
+// What the narrowest of the borders lets in, per rank behind it.
+double narrowest_bytes_per_s(const detail::CutParts& cut) {
+  std::vector<int> ranks(cut.parts(), 0);
+  for (const int part : cut.of_rank) ++ranks[static_cast<std::size_t>(part)];
+  double narrowest = std::numeric_limits<double>::infinity();
+  for (std::size_t p = 0; p < cut.parts(); ++p) {
+    if (cut.in_bytes_per_s[p]) narrowest = std::min(narrowest, *cut.in_bytes_per_s[p] / ranks[p]);
+  }
+  return narrowest;
+}
+
+// Of leaves and sites those that are harder to enter.
+detail::CutParts pod_parts(const Cluster& cluster) {
+  detail::CutParts leaves = detail::leaf_parts(cluster);
+  if (cluster.sites() < 2) return leaves;
+  detail::CutParts sites = detail::site_parts(cluster);
+  return narrowest_bytes_per_s(leaves) < narrowest_bytes_per_s(sites) ? leaves : sites;
+}
+
 void set_pods(const Cluster& cluster, DomainClasses& result) {
   result.pod.assign(static_cast<std::size_t>(result.islands), -1);
-  const detail::CutParts leaves = detail::leaf_parts(cluster);
-  if (leaves.parts() < 2) return;
-  std::vector<int> pod_of_part(leaves.parts(), -1);
-  for (std::size_t p = 0; p < leaves.parts(); ++p) {
-    if (!leaves.in_bytes_per_s[p] || !leaves.out_bytes_per_s[p]) continue;
+  const detail::CutParts parts = pod_parts(cluster);
+  if (parts.parts() < 2) return;
+  std::vector<int> pod_of_part(parts.parts(), -1);
+  for (std::size_t p = 0; p < parts.parts(); ++p) {
+    if (!parts.in_bytes_per_s[p] || !parts.out_bytes_per_s[p]) continue;
     pod_of_part[p] = static_cast<int>(result.pod_in_bytes_per_s.size());
-    result.pod_in_bytes_per_s.push_back(*leaves.in_bytes_per_s[p]);
-    result.pod_out_bytes_per_s.push_back(*leaves.out_bytes_per_s[p]);
+    result.pod_in_bytes_per_s.push_back(*parts.in_bytes_per_s[p]);
+    result.pod_out_bytes_per_s.push_back(*parts.out_bytes_per_s[p]);
   }
-  for (std::size_t r = 0; r < leaves.of_rank.size(); ++r) {
+  for (std::size_t r = 0; r < parts.of_rank.size(); ++r) {
     result.pod[static_cast<std::size_t>(result.of_rank[r])] =
-        pod_of_part[static_cast<std::size_t>(leaves.of_rank[r])];
+        pod_of_part[static_cast<std::size_t>(parts.of_rank[r])];
   }
 }
 

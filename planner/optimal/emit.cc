@@ -1,8 +1,12 @@
 #include "planner/optimal/emit.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "planner/optimal/coding_work.h"
@@ -23,22 +27,26 @@ constexpr int kSoftware = 5;
 constexpr int kCoding = 6;
 constexpr int kLanes = 7;
 constexpr std::uint16_t kPrologueWidth = 2;
+constexpr double kWindowLatencies = 8;  // of a WAN: it is idle a ninth of the time at most
+constexpr std::uint16_t kWidestWindow = std::numeric_limits<std::uint16_t>::max();
 
 class Emitter {
  public:
   Emitter(const Refit& refit, std::vector<Parcel> parcels, const EmitOptions& options)
       : refit_(refit),
         one_lane_(options.one_lane),
-        coded_(options.coding.has_value()),
+        coded_(options.delta != nullptr),
         world_ranks_(united(refit.sources, refit.destinations)),
         builder_(refit, coded_ ? "delta_reshard" : "optimal", std::move(parcels), kLanes) {
     builder_.set_caps(options.caps, options.ctas);
-    if (coded_) builder_.set_coding(*options.coding);
+    if (!coded_) return;
+    builder_.set_coding(options.delta->coding);
+    shares_ = options.delta->shares;
   }
 
   Schedule run(const Solution& wires, const Inside& inside) {
     builder_.set_window(kWire, window(wires.network, PlanNetwork::inside));
-    builder_.set_window(kTrunk, window(wires.network, PlanNetwork::crossing));
+    builder_.set_window(kTrunk, crossing_window(wires));
     builder_.set_window(kFanOut, same_window(0));
     builder_.set_window(kPrologue, same_window(kPrologueWidth));
     builder_.set_window(
@@ -55,10 +63,8 @@ class Emitter {
     for_each_op(
         wires, inside, [&](const WireOp& wire) { add_wire(wire, wires, !inside.hands_on); },
         [&](const WireOp& op) { add_inside(op, wires, inside); });
-    Conduct conduct;
-    conduct.lands = !coded_;
     if (coded_) work_->add_decoding(builder_.group(world_ranks_));
-    land(kSoftware, refit_, std::vector<bool>(refit_.classes.size(), true), builder_, conduct);
+    land(kSoftware, refit_, std::vector<bool>(refit_.classes.size(), true), builder_, {}, shares_);
     return std::move(builder_).finish();
   }
 
@@ -130,6 +136,44 @@ class Emitter {
     return window;
   }
 
+  // A transfer over a WAN waits for its first byte, and those of a window nearly all at the same
+  // time. So many are under way at a time that the bytes of a window take long beside that.
+  LaneWindow crossing_window(const Solution& wires) const {
+    const PlanNetwork& network = wires.network;
+    LaneWindow result = window(network, PlanNetwork::crossing);
+    if (network.crossing_latency_s <= 0) return result;
+    std::vector<double> bytes_to_pod(network.trunks_in.size(), 0);
+    std::vector<std::size_t> chunks_to_pod(network.trunks_in.size(), 0);
+    std::vector<std::set<Rank>> senders(network.trunks_in.size()), receivers = senders;
+    for (const WireOp& op : wires.swarm.ops) {
+      if (network.way(op.src, op.dst) != PlanNetwork::crossing) continue;
+      const int to = network.pod[op.dst.index()];
+      if (to < 0) continue;
+      const auto pod = static_cast<std::size_t>(to);
+      bytes_to_pod[pod] += chunk_of(op, wires.assignment).bytes;
+      ++chunks_to_pod[pod];
+      senders[pod].insert(op.src);
+      receivers[pod].insert(op.dst);
+    }
+    for (std::size_t pod = 0; pod < bytes_to_pod.size(); ++pod) {
+      if (chunks_to_pod[pod] == 0) continue;
+      const double seconds = kWindowLatencies * network.crossing_latency_s;
+      const double waiting = network.trunks_in[pod].bytes_per_s * seconds / bytes_to_pod[pod] *
+                             static_cast<double>(chunks_to_pod[pod]);
+      widen(result.send, senders[pod], waiting);
+      widen(result.receive, receivers[pod], waiting);
+    }
+    return result;
+  }
+
+  static void widen(std::vector<std::uint16_t>& windows, const std::set<Rank>& ranks,
+                    double transfers) {
+    const double each = std::ceil(transfers / static_cast<double>(ranks.size()));
+    for (const Rank rank : ranks)
+      windows[rank.index()] =
+          static_cast<std::uint16_t>(std::min(windows[rank.index()] + each, double{kWidestWindow}));
+  }
+
   LaneWindow same_window(std::uint16_t width) const {
     const auto ranks = static_cast<std::size_t>(refit_.ranks);
     return {std::vector<std::uint16_t>(ranks, width), std::vector<std::uint16_t>(ranks, width)};
@@ -185,10 +229,10 @@ class Emitter {
     builder_.compute({kSoftware, 0}, Work::fixed, world, 1, 0);
     builder_.barrier(world);
     const std::vector<bool> all(refit_.classes.size(), true);
-    for (const StageWork& work : stage_work(refit_, all)) {
+    for (const StageWork& work : stage_work(refit_, all, shares_)) {
       if (work.calls == 0) continue;
       convert(kSoftware, work.sources, work.convert_before, builder_);
-      if (coded_) continue;  // changes are found where they are
+      if (coded_ && work.stacked_calls == 0) continue;
       builder_.compute({kSoftware, builder_.next_round(kSoftware)}, Work::stack,
                        builder_.group(work.sources), work.stacked_calls, 0);
     }
@@ -201,9 +245,10 @@ class Emitter {
   const bool one_lane_, coded_;
   const std::vector<Rank> world_ranks_;
   ScheduleBuilder builder_;
-  std::vector<CargoId> cargos_;                               // by content
-  std::vector<OpId> op_of_wire_, op_of_inside_;               // by op of the swarms
-  std::optional<CodingWork> work_;                            // if it is coded
+  std::span<const double> shares_;               // of each class, what travels; empty: all
+  std::vector<CargoId> cargos_;                  // by content
+  std::vector<OpId> op_of_wire_, op_of_inside_;  // by op of the swarms
+  std::optional<CodingWork> work_;               // if it is coded
   std::map<std::pair<std::uint32_t, Rank>, OpId> prologues_;  // by chunk and who is to have it
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
+#include "planner/delta.h"
 #include "planner/optimal/inside.h"
 #include "planner/optimal/problem.h"
 #include "schedule/schedule.h"
@@ -13,7 +13,7 @@ struct EmitOptions {
   bool one_lane = false;  // all transfers in one queue: one communicator is enough, and slower
   LinkCaps caps;
   int ctas = 0;
-  std::optional<Coding> coding;  // of the parcels
+  const DeltaOptions* delta = nullptr;  // if parcels travel coded
 };
 
 // The schedule of what was chosen: transfers in the order in which they start, on lanes with

@@ -77,6 +77,10 @@ PlanNetwork plan_network(const Cluster& cluster, const DomainClasses& view) {
     network.trunks_out.push_back({view.pod_out_bytes_per_s[p], {1, 1}});
     network.trunks_in.push_back({view.pod_in_bytes_per_s[p], {1, 1}});
   }
+  if (network.has_trunks()) {
+    for (const WanSpec& wan : cluster.spec().wans)
+      network.crossing_latency_s = std::max(network.crossing_latency_s, wan.latency_s);
+  }
   return network;
 }
 

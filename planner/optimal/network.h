@@ -30,7 +30,8 @@ struct PlanNetwork {
 
   // Out of and into each pod; they have no slots. Empty if no trunk limits anything.
   std::vector<Port> trunks_out, trunks_in;
-  std::vector<int> pod;  // by rank
+  std::vector<int> pod;           // by rank
+  double crossing_latency_s = 0;  // the longest of WAN links
 
   bool has_trunks() const { return !trunks_out.empty(); }
   Way way(Rank src, Rank dst) const {

@@ -116,8 +116,7 @@ class Planner {
     const Solution wires = solve(wires_, std::move(contents), setting);
     const Inside inside = solve_inside(wires, wires_.bound.seconds, setting);
     EmitOptions options{limits_.communicators.value_or(2) == 1, limits_.caps(),
-                        limits_.ctas.value_or(0), std::nullopt};
-    if (delta_ != nullptr) options.coding = delta_->coding;
+                        limits_.ctas.value_or(0), delta_};
     return emit(refit_, parcels_, wires, inside, options);
   }
 

@@ -84,13 +84,8 @@ Parcel ScheduleItems::parcel(const Json& item, std::size_t index) {
   parcel.group = static_cast<int>(number("group", 0, kMaxInt32));
   parcel.chunks = static_cast<int>(number("chunks", 1, kMaxChunks));
   parcel.bytes = number("bytes", 0, kMaxBytes);
-  if (const auto share = item.find("share"); share != item.end()) {
-    if (!share->is_number() || !(share->get<double>() >= 0 && share->get<double>() <= 1)) {
-      json_.fail(path + ".share", fmt::format("expected what travels of the bytes, 0 to 1, got {}",
-                                              short_dump(*share)));
-    }
-    parcel.share = share->get<double>();
-  }
+  if (const auto share = item.find("share"); share != item.end())
+    parcel.share = zero_to_one(*share, path + ".share", "what travels of the bytes");
   const Json& fragments = json_.list(json_.member(item, "fragments", path), path + ".fragments");
   parcel.fragments.reserve(fragments.size());
   for (const Json& part : fragments) {
@@ -148,6 +143,13 @@ void ScheduleItems::read_caps(const Json& value, Schedule& schedule) const {
   json_.allow_only(value, {"nic_bytes_per_s", "nvlink_bytes_per_s", "ctas"}, "caps");
 }
 
+double ScheduleItems::zero_to_one(const Json& value, const std::string& path,
+                                  const char* what) const {
+  if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= 1))
+    json_.fail(path, fmt::format("expected {}, 0 to 1, got {}", what, short_dump(value)));
+  return value.get<double>();
+}
+
 Coding ScheduleItems::coding(const Json& value) const {
   const auto word = [&](const char* key, const auto& known) {
     const std::string text =
@@ -171,7 +173,10 @@ Coding ScheduleItems::coding(const Json& value) const {
   if (!staged.is_boolean())
     json_.fail("coding.staged", fmt::format("expected true or false, got {}", short_dump(staged)));
   coding.staged = staged.get<bool>();
-  json_.allow_only(value, {"codec", "place", "cores", "staged"}, "coding");
+  if (const auto changes = value.find("changes_per_byte"); changes != value.end())
+    coding.changes_per_byte =
+        zero_to_one(*changes, "coding.changes_per_byte", "changes per byte of content");
+  json_.allow_only(value, {"codec", "place", "cores", "staged", "changes_per_byte"}, "coding");
   return coding;
 }
 

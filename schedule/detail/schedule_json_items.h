@@ -28,6 +28,7 @@ class ScheduleItems {
 
  private:
   std::vector<Rank> ranks(const Json& list, const std::string& path);
+  double zero_to_one(const Json& value, const std::string& path, const char* what) const;
   Fragment fragment(const Json& item, const std::string& path) const;
 
   const JsonValues& json_;

@@ -14,6 +14,7 @@
 #include "schedule/plan_hash.h"
 #include "schedule/verify.h"
 #include "sim/certificate.h"
+#include "sim/coding_rates.h"
 #include "sim/memory.h"
 #include "sim/predict.h"
 #include "sim/traffic.h"
@@ -205,6 +206,102 @@ TEST_CASE("delta: rates go by role, pattern and learning rate", "[planner][delta
   CHECK(learned[0] > share(0.008));  // 0.8 % to 1.2 % are published for this rate
   CHECK(learned[0] < share(0.012));
   CHECK(learned[0] == learned[1]);
+}
+
+TEST_CASE(
+    "delta: the more has changed, the longer it takes, and all of it as long as whole weights",
+    "[planner][delta]") {
+  // Enough weights for bytes to count beside the fixed start; one object at a time, as several that
+  // end at one moment would leave the store's readers idle, in plans whose objects are all ready at
+  // the start more than in others.
+  const std::string text = std::string(R"(
+scenario: two hosts and a store
+cluster:
+  groups: [{catalog: dgx_h100, nodes: 2}]
+  stores:
+    - {name: s3, bandwidth: 100 Gbit/s, per_connection: 88 MB/s, connections: 25, request_latency: 30 ms,
+       part: 8 MiB}
+plan: {in_flight: 1}
+tensors:
+  - name: experts
+    shape: [4096, 2048]
+    count: 900
+    dtype: bf16
+    role: routed_expert
+    source: {ranks: 0..1, placements: [shard(0)]}
+    destination: {ranks: 8..11, mesh: {engine: 2, tensor: 2}, placements: [replicate, shard(1)]}
+)") + GENERATE("delta: {change: 1 %}\n",
+               "delta: {change: 1 %, codec: nemo_overwrite, place: host}\n",
+               "delta: {change: 1 %, codec: conditioned, staged: false}\n");
+  struct Road {
+    const char *whole, *changes;
+    double slack = 1e-9;
+  };
+  const Road roads[] = {
+      {"optimal", "delta_reshard"},
+      {"gather_broadcast", "delta_broadcast"},
+      {"object_store", "delta_object_store", 0.1},  // objects wait 30 ms, in turns
+      {"relay_tree", "delta_relay_tree"}};
+  Scenario scenario = parse_scenario(text, "s.yaml");
+  const PredictOptions options{scenario.network_model, {}};
+  const auto seconds = [&](const char* strategy) {
+    const Schedule schedule =
+        plan(scenario.refit, scenario.cluster, named_policy(strategy), scenario.plan);
+    return predict(schedule, scenario.cluster, options).makespan_s;
+  };
+  for (const auto& [whole, changes, slack] : roads) {
+    const double whole_s = seconds(whole);
+    double before_s = 0;
+    int crossings = 0;
+    for (const double changed : {0.0, 1e-4, 0.01, 0.03, 0.1, 0.3, 0.6, 0.8, 0.95, 1.0}) {
+      set_change_rate(scenario.refit, changed, *scenario.plan.delta);
+      const double changes_s = seconds(changes);
+      CAPTURE(text, changes, changed, before_s, changes_s, whole_s);
+      CHECK(changes_s >= before_s * (1 - slack));
+      crossings += before_s < whole_s && changes_s >= whole_s ? 1 : 0;
+      before_s = changes_s;
+    }
+    CHECK(before_s >= whole_s);
+    CHECK(crossings == 1);
+  }
+}
+
+TEST_CASE("delta: bytes of a change are given, or follow from the elements", "[planner][delta]") {
+  const Scenario given = parse_scenario(
+      std::string(kFour) + "delta: {change: 3 %, bytes_per_change: 1.51}\n", "s.yaml");
+  CHECK(given.plan.delta->shares == std::vector{0.03 * 1.51 / 2, 0.03 * 1.51 / 2});
+  const auto bytes = [](Codec codec, Dtype dtype) {
+    return coded_share(codec, 0.01, dtype) * bytes_per_element(dtype) / 0.01;
+  };
+  // Differences count values in between, whatever a value's bits are.
+  const double rice = bytes_per_change(DeltaCodec::rice, 0.01);
+  for (const Dtype dtype : {Dtype::bf16, Dtype::f16, Dtype::f32, Dtype::f8_e4m3, Dtype::f8_e5m2})
+    CHECK(bytes(Codec::rice, dtype) == Approx(rice));
+  // New values do not: FP8 E4M3 has a fraction of 3 bits instead of 7, fp32 of 23.
+  const double overwrite = bytes_per_change(DeltaCodec::nemo_overwrite, 0.01);
+  CHECK(bytes(Codec::nemo_overwrite, Dtype::f8_e4m3) == Approx(overwrite - 0.5));
+  CHECK(bytes(Codec::nemo_overwrite, Dtype::f32) == Approx(overwrite + 2));
+  // Exponents are where BF16 has them.
+  CHECK(bytes(Codec::conditioned, Dtype::bf16) < rice);
+  CHECK(bytes(Codec::conditioned, Dtype::f8_e4m3) == Approx(rice));
+  // Two MXFP4 weights a byte, or a scale: a place (8.08 bits at 1 %) and a new byte.
+  CHECK(bytes(Codec::rice, Dtype::u8) == Approx(8.08 / 8 + 1).epsilon(1e-3));
+  CHECK(bytes(Codec::rice, Dtype::f8_e8m0) == bytes(Codec::rice, Dtype::u8));
+  // Where all change nothing is saved.
+  for (const Codec codec : codecs()) CHECK(coded_share(codec, 1, Dtype::f32) == 1);
+}
+
+TEST_CASE("delta: each change takes its time to code", "[planner][delta]") {
+  NetworkModel model;
+  model.delta_scan_bytes_per_s = 10e9;
+  model.delta_encode_bytes_per_s = 20e9;
+  model.delta_decode_bytes_per_s = 40e9;
+  Coding coding{Codec::rice, CodingPlace::host, 1, true, 0};
+  CHECK(coding_rates(coding, model).encode_bytes_per_s == 0);  // there is nothing to do
+  coding.changes_per_byte = 0.05;                              // 10 % of BF16, 5 % of FP8
+  CHECK(coding_rates(coding, model).scan_bytes_per_s == 10e9);
+  CHECK(coding_rates(coding, model).encode_bytes_per_s == Approx(2e9));
+  CHECK(coding_rates(coding, model).decode_bytes_per_s == Approx(4e9));
 }
 
 TEST_CASE("delta: plans that send weights as they are stay what they were", "[planner][delta]") {
