@@ -1,5 +1,5 @@
 # The front door; the work is in CMakePresets.json. A plain `make` lists what there is.
-.PHONY: help demo test bench performance plan_quality delta_sizes accuracy instruction_counts asan tsan fuzz format packages
+.PHONY: help demo test bench performance plan_quality delta_sizes delta_plans accuracy instruction_counts asan tsan fuzz format packages
 
 help:
 	@echo 'make demo      install packages if missing, build, predict one published refit'
@@ -12,6 +12,7 @@ help:
 	@echo 'make instruction_counts  count the fixed runs anew, written to tests/instruction_counts.txt'
 	@echo 'make plan_quality  how near plans come to their bound, written to docs/plan_quality.md (minutes)'
 	@echo 'make delta_sizes  bytes per changed weight by codec, written to docs/delta.md'
+	@echo 'make delta_plans  refits of all weights and of changes, written to docs/delta.md'
 	@echo 'make accuracy  how far predictions are from published times, written to docs/accuracy.md and README.md'
 	@echo 'make format    format the C++ and JavaScript files in place'
 
@@ -60,6 +61,11 @@ delta_sizes: packages
 	cmake --preset bench
 	cmake --build --preset bench --target delta_sizes
 	tools/delta_sizes.sh build-bench/bin/delta_sizes
+
+delta_plans: packages
+	cmake --preset release
+	cmake --build --preset release --target refit
+	tools/delta_plans.py build/bin/refit
 
 accuracy: packages
 	cmake --preset release
