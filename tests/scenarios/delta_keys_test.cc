@@ -41,6 +41,9 @@ TEST_CASE("delta: bad input is refused where it stands", "[scenarios][delta]") {
         "s.yaml:5:29: delta.cores: cores are for place: host; leave this out");
   CHECK(refused("{change: 1 %, place: host, cores: 0}").starts_with("s.yaml:5:42: delta.cores: "));
   CHECK(refused("{change: 1 %, staged: 3}").starts_with("s.yaml:5:30: delta.staged: "));
+  CHECK(refused("{change: 1 %, bytes_per_change: 0}") ==
+        "s.yaml:5:40: delta.bytes_per_change: expected a number of bytes above 0 and up to 16, got "
+        "'0'");
   CHECK(refused("{change: 1 %, residual: {codec: rice}}") ==
         "s.yaml:5:32: delta.residual: no tensor is converted on its way; leave this out");
 }

@@ -99,7 +99,7 @@ TEST_CASE("coded: a saved plan keeps its shares and its coding to the last bit",
   saved.schedule.parcels[0].share = 1.0 / 151.7;
   const std::string text = written(saved);
   CHECK(text.find("\"coding\": {\"codec\": \"conditioned\", \"place\": \"host\", \"cores\": 4, "
-                  "\"staged\": false}") != std::string::npos);
+                  "\"staged\": false, \"changes_per_byte\": 0.005}") != std::string::npos);
   CHECK(read_schedule(text, "plan.json") == saved);
   // Parcels that travel as they are, and plans that code nothing, are written as ever.
   CHECK(text.find("\"share\"") == text.rfind("\"share\""));
@@ -122,6 +122,8 @@ TEST_CASE("coded: a saved plan keeps its shares and its coding to the last bit",
         "plan.json: coding.staged: expected true or false, got 0");
   CHECK(refused("\"staged\": false", "\"staged\": false, \"x\": 1")
             .starts_with("plan.json: coding: unknown member 'x'"));
+  CHECK(refused("\"changes_per_byte\": 0.005", "\"changes_per_byte\": 2") ==
+        "plan.json: coding.changes_per_byte: expected changes per byte of content, 0 to 1, got 2");
 }
 
 TEST_CASE("coded: shares and coding are in the hash of a plan", "[schedule][coded][hash]") {
@@ -134,6 +136,9 @@ TEST_CASE("coded: shares and coding are in the hash of a plan", "[schedule][code
   CHECK(plan_hash(other) != plan_hash(plan));
   other = plan;
   other.coding->staged = true;
+  CHECK(plan_hash(other) != plan_hash(plan));
+  other = plan;
+  other.coding->changes_per_byte = 0.01;
   CHECK(plan_hash(other) != plan_hash(plan));
 }
 
