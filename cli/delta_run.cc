@@ -117,7 +117,6 @@ Run run_versions_inproc(const Schedule& schedule, const Scenario& scenario,
 Run run_versions_tcp(const Schedule& schedule, const Scenario& scenario,
                      const ExecuteOptions& options, const RunFaults& faults,
                      const std::optional<RankEnvironment>& place, const VersionOptions& choices) {
-  require_no_store_ops(schedule, scenario);
   const DeltaRunOptions versions = versions_of(scenario, options, faults, choices);
   TcpOptions tcp;
   if (place) {

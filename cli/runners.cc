@@ -62,22 +62,6 @@ Run run_inproc(const Schedule& schedule, const Scenario& scenario, const Execute
   return {execute_inproc(schedule, scenario.refit, scenario.cluster, options), kNoNetwork};
 }
 
-}  // namespace
-
-void require_no_store_ops(const Schedule& schedule, const Scenario& scenario) {
-  const auto is_store = [&](Rank rank) { return rank.value >= scenario.cluster.gpus(); };
-  const bool any = std::ranges::any_of(schedule.ops, [&](const Op& op) {
-    return op.kind == OpKind::transfer && (is_store(op.src) || is_store(op.dst));
-  });
-  if (!any) return;
-  throw Error(ErrorCode::bad_input,
-              fmt::format("--transport tcp: a {} plan goes through a store's rank, which is no "
-                          "process; use --transport inproc, or a strategy between GPUs alone",
-                          schedule.strategy));
-}
-
-namespace {
-
 // Under mpirun, srun or torchrun this process is one rank; otherwise it starts them all.
 Runner tcp_runner() {
   Runner runner;
@@ -89,7 +73,6 @@ Runner tcp_runner() {
   runner.can_lose_ranks = true;
   runner.run = [place](const Schedule& schedule, const Scenario& scenario,
                        const ExecuteOptions& options, const RunFaults& faults) -> Run {
-    require_no_store_ops(schedule, scenario);
     TcpOptions tcp;
     tcp.policy = faults.policy;
     tcp.inject = faults.inject;

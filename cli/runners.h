@@ -51,9 +51,6 @@ struct Runner {
 // What a rank of a job does with an error (Runner::said_elsewhere): rank 0 says it if it can.
 std::function<bool(const Error&)> said_by_rank_zero(const RankEnvironment& place);
 
-// Error(bad_input) if the plan goes through an object store, which is a rank of predictions only.
-void require_no_store_ops(const Schedule& schedule, const Scenario& scenario);
-
 // Why a run on machines that somebody else chose is not graded.
 inline constexpr const char* kLinksNotKnown =
     "whether the machines of this job have the scenario's links is yours to know";

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -174,9 +176,17 @@ class RankRun {
   void start_ready(std::size_t l) {
     if (lanes_[l].has_window) fill_window(lanes_[l]);
     auto& waiting = lanes_[l].waiting;
+    // A receiver with a window asks for its messages in their order, and a connection brings them
+    // as they were sent: one that overtook another would stand before it, and neither be read.
+    std::set<Rank> held_up;
     std::erase_if(waiting, [&](std::uint32_t m) {
-      const bool sending = context_.moves.moves[m].src == memory_.rank();
-      if (sending ? !ready(m) : !may_receive(m)) return false;
+      const Move& move = context_.moves.moves[m];
+      const bool sending = move.src == memory_.rank();
+      if (lanes_[l].has_window && held_up.contains(move.dst)) return false;
+      if (sending ? !ready(m) : !may_receive(m)) {
+        held_up.insert(move.dst);
+        return false;
+      }
       if (lanes_[l].has_window) begin_op(m);
       if (sending) {
         transport_.send(message(m, true));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "executor/delta/execute_delta.h"
@@ -16,11 +17,20 @@ struct DeltaCase {
   Schedule schedule;
 };
 
-inline DeltaCase delta_case(const M2nCase& c, const char* strategy = "delta_reshard",
+// A strategy of stores gets one, and many small payloads, one at a time.
+inline DeltaCase delta_case(const M2nCase& c, std::string_view strategy = "delta_reshard",
                             Codec codec = Codec::rice, int chunks = 3) {
   Refit refit = make_refit(c);
   Cluster cluster = make_cluster(c);
   PlanOptions options;
+  if (strategy.find("object_store") != std::string_view::npos) {
+    ClusterSpec spec = cluster.spec();
+    spec.stores = {{"s3", 0, 10e9, 1e9, 8, 0.001, 1 << 20}};
+    cluster = Cluster(std::move(spec));
+    refit.ranks = cluster.ranks();
+    options.payload_bytes = 500;
+    options.in_flight = 1;
+  }
   options.chunks = chunks;
   options.bucket_bytes = 3000;
   DeltaOptions delta;

@@ -1,4 +1,6 @@
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 #include <catch2/catch.hpp>
 #include <unistd.h>
@@ -20,6 +22,20 @@ class Dying : public Tampering {
     kill(getpid(), SIGKILL);
     return message;
   }
+};
+
+// Sends its first bytes when everybody else has long done so.
+class Late : public Tampering {
+ public:
+  using Tampering::Tampering;
+
+ private:
+  Message tamper(Message message) override {
+    if (message.bytes > 0 && !std::exchange(awake_, true))
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return message;
+  }
+  bool awake_ = false;
 };
 
 std::string failure_of(const DeltaCase& c, const DeltaRunOptions& options, const TcpOptions& tcp) {
@@ -51,6 +67,26 @@ TEST_CASE("tcp: twenty versions arrive bit for bit between processes", "[executo
   const DeltaMeasurement threads =
       execute_delta_inproc(c.schedule, c.refit, c.cluster, versions(20));
   CHECK(done.payload_bytes == threads.payload_bytes);
+}
+
+TEST_CASE("tcp: a store gives what it has got in the order in which it is asked", "[executor]") {
+  // An engine asks for payload after payload, and the store sent those of a quick owner while it
+  // had none of a slow one: they stood before what the engine waited for, on one connection.
+  const DeltaCase c =
+      delta_case({{1, 2, 0}, {2, 1, 0}, {32, 48}, Dtype::bf16, 1}, "delta_object_store");
+  TcpOptions tcp = patient();
+  tcp.wrap = [](Rank rank, std::unique_ptr<Transport> real) -> std::unique_ptr<Transport> {
+    if (rank == Rank(0)) return std::make_unique<Late>(std::move(real));
+    return real;
+  };
+  const DeltaMeasurement done = execute_delta_tcp(c.schedule, c.refit, c.cluster, versions(1), tcp);
+  CHECK(done.measurement.wrong_bytes == 0);
+  CHECK(done.versions.back().prints_unequal == 0);
+  CHECK(done.versions.back().changed > 0);
+  const auto store = c.cluster.store_rank(0);
+  CHECK(std::ranges::count(c.schedule.ops, store, &Op::dst) >= 8);
+  CHECK(std::ranges::count(c.schedule.ops, store, &Op::src) ==
+        2 * std::ranges::count(c.schedule.ops, store, &Op::dst));
 }
 
 TEST_CASE("tcp: a sender that is killed ends a run of versions with its name", "[executor]") {
