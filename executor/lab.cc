@@ -42,7 +42,7 @@ LabOptions checked(LabOptions options, const Cluster& cluster) {
                             options.burst_bytes));
   }
   if (options.queue_bytes <= 0)
-    options.queue_bytes = std::max<std::int64_t>(4'000'000, cluster.gpus() * kWindowBytes);
+    options.queue_bytes = std::max<std::int64_t>(4'000'000, cluster.ranks() * kWindowBytes);
   return options;
 }
 
@@ -70,7 +70,7 @@ void check_user_shaping(const Cluster& cluster, const std::string& refusal) {
                             link, why));
   };
   std::set<LinkId> nics;
-  for (int r = 0; r < cluster.gpus(); ++r) {
+  for (int r = 0; r < cluster.ranks(); ++r) {
     if (const auto up = cluster.leaf_up(Rank(r))) refuse(cluster.link(*up).name);
     const LinkId nic = cluster.nic_out(Rank(r));
     if (!nics.insert(nic).second) refuse(cluster.link(nic).name);
@@ -154,8 +154,8 @@ void Lab::prove_rates() {
   const double goodput = lab_goodput(state_->options);
   // Of each kind of route and each rate, the first pair of ranks that has it.
   std::set<std::pair<RouteKind, double>> proved;
-  for (int r = 0; r < cluster.gpus(); ++r) {
-    for (int s = 0; s < cluster.gpus(); ++s) {
+  for (int r = 0; r < cluster.ranks(); ++r) {
+    for (int s = 0; s < cluster.ranks(); ++s) {
       if (r == s || !joined(cluster, Rank(r), Rank(s))) continue;
       const Route path = route(cluster, Rank(r), Rank(s));
       double rate = cluster.link(path.links.front()).bandwidth_bytes_per_s;

@@ -34,15 +34,15 @@ class Planner {
  public:
   Planner(const Cluster& cluster, const LabOptions& options)
       : cluster_(cluster), options_(options) {
-    plan_.rank_links.resize(static_cast<std::size_t>(cluster.gpus()), "link set lo up\n");
-    plan_.rank_shapers.resize(static_cast<std::size_t>(cluster.gpus()));
+    plan_.rank_links.resize(static_cast<std::size_t>(cluster.ranks()), "link set lo up\n");
+    plan_.rank_shapers.resize(static_cast<std::size_t>(cluster.ranks()));
   }
 
   LabPlan plan() {
     check();
     for (int s = 0; s < cluster_.sites(); ++s) add_switch(site_switch(SiteId(s)));
     add_wans();
-    for (int r = 0; r < cluster_.gpus(); ++r) {
+    for (int r = 0; r < cluster_.ranks(); ++r) {
       const Rank rank(r);
       add_nic(rank);
       if (cluster_.nvlink_out(rank)) add_nvlink(rank);
@@ -52,18 +52,17 @@ class Planner {
 
  private:
   void check() const {
-    if (cluster_.gpus() > kMaxRanks) {
-      refuse(fmt::format("{} ranks are more than the {} that one machine can play", cluster_.gpus(),
-                         kMaxRanks));
+    if (cluster_.ranks() > kMaxRanks) {
+      refuse(fmt::format("{} ranks are more than the {} that one machine can play",
+                         cluster_.ranks(), kMaxRanks));
     }
-    if (!cluster_.spec().stores.empty())
-      refuse("it has no object store; leave cluster.stores out");
+    for (const StoreSpec& store : cluster_.spec().stores) check(store);
     for (const WanSpec& wan : cluster_.spec().wans) {
       if (wan.flow_bytes_per_s > 0)
         refuse("its links are shared by all flows alike; leave per_flow of cluster.wan out");
     }
     for (const Link& link : cluster_.links()) check(link);
-    for (int r = 0; r < cluster_.gpus(); ++r) {
+    for (int r = 0; r < cluster_.ranks(); ++r) {
       if (cluster_.spines(Rank(r)) > 0)
         refuse(
             fmt::format("{} is a cable that transfers are hashed onto, which it does not have; "
@@ -81,7 +80,16 @@ class Planner {
     if (cluster_.spec().wans.size() >= cluster_.spec().sites.size()) {
       refuse("the wan links between the sites form a circle; a lab needs a tree");
     }
-    for (int r = 1; r < cluster_.gpus(); ++r) check_neighbours(Rank(r - 1), Rank(r));
+    for (int r = 1; r < cluster_.ranks(); ++r) check_neighbours(Rank(r - 1), Rank(r));
+  }
+
+  // A store is one more rank, with a connection to each client and lane.
+  void check(const StoreSpec& store) const {
+    if (store.request_latency_s == 0 && store.connection_bytes_per_s >= store.bytes_per_s) return;
+    refuse(
+        fmt::format("store {} has answers at once and connections as fast as itself, there; set "
+                    "request_latency to 0 s and per_connection to {}",
+                    store.name, format_bandwidth(store.bytes_per_s)));
   }
 
   void check(const Link& link) const {
@@ -221,7 +229,7 @@ class Planner {
   template <class Predicate>
   std::vector<Rank> ranks_where(Predicate predicate) const {
     std::vector<Rank> ranks;
-    for (int r = 0; r < cluster_.gpus(); ++r) {
+    for (int r = 0; r < cluster_.ranks(); ++r) {
       if (predicate(Rank(r))) ranks.emplace_back(r);
     }
     return ranks;

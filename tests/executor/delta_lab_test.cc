@@ -4,6 +4,7 @@
 
 #include "executor/delta/execute_delta.h"
 #include "executor/delta/sized_schedule.h"
+#include "executor/detail/lab_plan.h"
 #include "executor/lab_envelope.h"
 #include "planner/plan.h"
 #include "sim/predict.h"
@@ -59,6 +60,47 @@ TEST_CASE("lab: versions take the time that their payloads' sizes predict", "[ex
   CHECK(predicted_s > 0.3);
   CHECK(measured_s / predicted_s > 0.9);
   CHECK(measured_s / predicted_s < 1.15);
+}
+
+// One store beside two trainers and an engine, its rank behind theirs.
+DeltaCase beside_a_store() {
+  return delta_case({{1, 2, 0}, {1, 2, 1}, {64, 96}, Dtype::bf16, 2}, "delta_object_store");
+}
+
+Cluster slow(const Cluster& cluster, double request_latency_s) {
+  ClusterSpec spec = cluster.spec();
+  for (NodeGroupSpec& group : spec.groups) {
+    group.nic_bytes_per_s = 20 * kMbit;
+    group.nvlink_bytes_per_s = 180 * kMbit;
+  }
+  spec.stores = {{"s3", 0, 40 * kMbit, 40 * kMbit, 1, request_latency_s, 1 << 20}};
+  return Cluster(std::move(spec));
+}
+
+TEST_CASE("lab: a store that answers at once is one more rank, others are refused", "[executor]") {
+  const DeltaCase c = beside_a_store();
+  const LabOptions options;
+  CHECK(detail::plan_lab(slow(c.cluster, 0), options).rank_links.size() == 5);
+  CHECK_THROWS_WITH(detail::plan_lab(slow(c.cluster, 0.03), options),
+                    "lab: store s3 has answers at once and connections as fast as itself, there; "
+                    "set request_latency to 0 s and per_connection to 40.0 Mbit/s");
+}
+
+TEST_CASE("lab: versions go through a store", "[executor][lab]") {
+  if (lab_is_refused()) return;
+  const DeltaCase c = beside_a_store();
+  const Cluster cluster = slow(c.cluster, 0);
+  LabOptions lab_options;
+  lab_options.prove = false;
+  const std::string wrong = run_in_lab(cluster, lab_options, [&](Lab& lab) {
+    TcpOptions tcp;
+    tcp.network = &lab;
+    tcp.failure.timeout_s = 30;
+    tcp.failure.stall_timeout_s = 60;
+    const DeltaMeasurement done = execute_delta_tcp(c.schedule, c.refit, cluster, versions(1), tcp);
+    return fmt::format("{} of {}", done.measurement.wrong_bytes, done.versions.size());
+  });
+  CHECK(wrong == "0 of 2");
 }
 
 }  // namespace refit::test
