@@ -24,6 +24,7 @@ std::vector<std::pair<std::string, std::string>> delta_facts(
   for (const DeltaVersion& version : versions) {
     compared += version.prints_compared;
     unequal += version.prints_unequal;
+    sum.asked_again += version.asked_again;
     last = version.version;
     if (version.is_anchor != 0) {
       first = version.version;
@@ -74,6 +75,11 @@ std::vector<std::pair<std::string, std::string>> delta_facts(
       "check and apply",
       fmt::format("{:.3g} GB/s of weights per core, with the base checked before",
                   1e-9 * ratio(static_cast<double>(sum.applied_bytes), sum.apply_cpu_s)));
+  if (sum.asked_again > 0) {
+    facts.emplace_back("asked again",
+                       fmt::format("{} payloads and segments that had been damaged",
+                                   format_count(static_cast<std::int64_t>(sum.asked_again))));
+  }
   facts.emplace_back("fingerprints",
                      compared == 0 ? "not compared"
                                    : fmt::format("{} of {} tensors of all versions equal on both "

@@ -16,7 +16,8 @@ struct DeltaVersion {
   std::uint32_t prints_compared = 0;  // tensors whose fingerprints were compared
   std::uint32_t prints_unequal = 0;
   std::uint32_t chunks = 0;
-  std::uint64_t elements = 0;  // of the model, once
+  std::uint64_t asked_again = 0;  // payloads and segments that were damaged, over all receivers
+  std::uint64_t elements = 0;     // of the model, once
   std::uint64_t changed = 0;
   std::uint64_t dense_bytes = 0;       // of the model, once
   std::uint64_t payload_bytes = 0;     // of all chunks, once

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/id.h"
@@ -29,7 +30,10 @@ struct DeltaRunOptions {
   // whoever demands them reads. Opened by each rank.
   std::function<std::unique_ptr<ObjectStore>()> store;
   // Called when all payloads have come and nothing is checked yet; tests break things here.
+  // Again with what was damaged and has come anew.
   std::function<void(Rank, std::uint64_t version, std::size_t chunk, std::string& payload)> arrived;
+  // Called before a segment is written, with the elements of the shard that it is in; likewise.
+  std::function<void(Rank, std::uint64_t version, std::span<std::byte> shard)> applying;
 
   int all_versions() const { return 1 + warmup + versions; }  // with the first
 };

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "executor/clock.h"
+#include "executor/detail/frame.h"
 
 namespace refit {
 namespace {
@@ -31,12 +32,12 @@ std::uint64_t place_hash(const std::vector<IntervalSet>& sides) {
 }  // namespace
 
 DeltaRank::DeltaRank(const Refit& refit, const Schedule& schedule, const DeltaGeometry& geometry,
-                     Rank rank, const UpdateModel& model, DeltaMode mode)
+                     Rank rank, const DeltaRunOptions& options, DeltaMode mode)
     : refit_(refit),
       schedule_(schedule),
       geometry_(geometry),
       rank_(rank),
-      model_(model),
+      options_(options),
       mode_(mode) {
   for (std::size_t c = 0; c < refit.classes.size(); ++c) {
     const TensorClass& tensor_class = refit.classes[c];
@@ -44,14 +45,14 @@ DeltaRank::DeltaRank(const Refit& refit, const Schedule& schedule, const DeltaGe
     auto& trainer = trainers_.emplace_back();
     WeightShard source(tensor_class, id, tensor_class.source, rank);
     if (!source.empty()) {
-      TrainedWeights updates(model, id, source);
+      TrainedWeights updates(options.model, id, source);
       trainer.emplace(Trainer{std::move(source), {}, std::move(updates)});
     }
     auto& receiver = receivers_.emplace_back();
     WeightShard destination(tensor_class, id, tensor_class.destination, rank);
     if (!destination.empty()) {
       std::ranges::fill(destination.bytes(), kPoison);
-      TrainedWeights expected(model, id, destination);
+      TrainedWeights expected(options.model, id, destination);
       receiver.emplace(Receiver{std::move(destination), std::move(expected)});
     }
   }
@@ -135,7 +136,19 @@ void DeltaRank::make_receiver(std::uint64_t version, const Hash128& state) {
   record.version = version;
   record.state = state;
   versions_.emplace(record);
-  receiver_.emplace(Hash128{}, geometry_.hash(), held_by_receiver(), *versions_);
+  auto held = held_by_receiver();
+  ReceiverOptions receiver;
+  if (options_.applying) {
+    std::vector<std::uint32_t> class_of_segment;
+    for (const HeldRegion& one : held) {
+      for (std::uint64_t at = 0; at < one.region.box.elements(); at += geometry_.segment_elements())
+        class_of_segment.push_back(one.region.tensor);
+    }
+    receiver.before_write = [this, class_of_segment = std::move(class_of_segment)](std::size_t i) {
+      options_.applying(rank_, version_, receivers_[class_of_segment[i]]->weights.bytes());
+    };
+  }
+  receiver_.emplace(Hash128{}, geometry_.hash(), std::move(held), *versions_, std::move(receiver));
 }
 
 void DeltaRank::load(std::uint64_t version) {
@@ -156,6 +169,12 @@ void DeltaRank::load(std::uint64_t version) {
 PayloadName DeltaRank::name(std::size_t chunk) const {
   return {geometry_.mark(), base_version_, version_, static_cast<std::uint32_t>(chunk),
           anchor_ ? 1u : 0u};
+}
+
+// `first` is its first segment in the sender's index.
+std::string DeltaRank::coded_payload(std::size_t chunk, std::size_t first) const {
+  return write_payload(name(chunk), sender_->index(), first, geometry_.segments(chunk),
+                       [&](std::size_t i) -> decltype(auto) { return sender_->code(i); });
 }
 
 std::vector<CodedChunk> DeltaRank::begin(std::uint64_t version, bool anchor) {
@@ -193,8 +212,7 @@ std::vector<CodedChunk> DeltaRank::begin(std::uint64_t version, bool anchor) {
     CodedChunk one{static_cast<std::uint32_t>(chunk), 0, 0, 0};
     for (std::size_t i = first; i < first + count; ++i) one.changed += index.segments[i].changed;
     std::string& payload = payloads_[chunk];
-    payload = write_payload(name(chunk), index, first, count,
-                            [&](std::size_t i) -> decltype(auto) { return sender_->code(i); });
+    payload = coded_payload(chunk, first);
     one.bytes = payload.size();
     one.code_bytes = payload_code_bytes(payload, count);
     said.push_back(one);
@@ -252,27 +270,77 @@ void DeltaRank::drop_bucket(const Op& op) {
   buckets_.erase({op.cargo.value, op.chunk_begin, op.chunk_end});
 }
 
-void DeltaRank::stage() {
-  if (!receiver_) return;
-  stage_payloads(geometry_, demanded_, name(0), fmt::format("rank {}", rank_.value), payloads_,
-                 *receiver_);
+Lacks DeltaRank::stage() {
+  Lacks result;
+  apply_work_ = {};
+  if (!receiver_) return result;
+  for (DamagedPayload& damaged :
+       stage_payloads(geometry_, demanded_, name(0), fmt::format("rank {}", rank_.value), payloads_,
+                      *receiver_)) {
+    if (result.lacks.empty()) result.why = std::move(damaged.why);
+    result.lacks.push_back({static_cast<std::uint32_t>(damaged.chunk)});
+  }
+  return result;
 }
 
-void DeltaRank::apply() {
-  apply_work_ = {};
-  if (!receiver_) return;
+Lacks DeltaRank::apply() {
+  Lacks result;
+  if (!receiver_) return result;
   const double start = thread_cpu_s();
   const auto torn = receiver_->apply();
-  if (!torn.empty()) {
-    throw Error(
-        ErrorCode::check_failed,
-        fmt::format("rank {}: {} segments are neither version {} nor {}, the first in "
-                    "region {}; load an anchor",
-                    rank_.value, torn.size(), base_version_, version_, torn.front().name.region));
+  apply_work_.cpu_s += thread_cpu_s() - start;
+  for (const RewriteRequest& request : torn) {
+    result.lacks.push_back(
+        {static_cast<std::uint32_t>(geometry_.chunk_of_region(request.name.region)), 1,
+         request.name.region, request.name.segment, static_cast<std::uint32_t>(request.mode)});
   }
+  if (!torn.empty()) {
+    result.why = fmt::format(
+        "rank {}: {} segments are neither version {} nor {}, the first in region {}; load an "
+        "anchor",
+        rank_.value, torn.size(), base_version_, version_, torn.front().name.region);
+    return result;
+  }
+  apply_work_.bytes = 0;
   for (const auto& receiver : receivers_)
     if (receiver) apply_work_.bytes += receiver->weights.bytes().size();
-  apply_work_.cpu_s = thread_cpu_s() - start;
+  return result;
+}
+
+std::string DeltaRank::answer(const Lack& lack) const {
+  if (lack.of_segment == 0) {
+    std::size_t first = 0;
+    for (const std::size_t chunk : coded_) {
+      if (chunk == lack.chunk) return coded_payload(chunk, first);
+      first += geometry_.segments(chunk);
+    }
+    REFIT_CHECK(!"a rank is asked for what it has coded");
+  }
+  const EncodedSegment segment =
+      sender_->rewrite({{version_, lack.region, lack.segment}, static_cast<DeltaMode>(lack.mode)})
+          .encoded;
+  std::string out;
+  detail::put(out, segment.mode);
+  detail::put(out, segment.threshold);
+  detail::put(out, segment.changed);
+  out.append(reinterpret_cast<const char*>(segment.payload.data()), segment.payload.size());
+  return out;
+}
+
+void DeltaRank::take(const Lack& lack, std::string_view answer) {
+  if (lack.of_segment == 0) {
+    payloads_[lack.chunk] = answer;
+    return;
+  }
+  SegmentMessage message;
+  message.name = {version_, lack.region, lack.segment};
+  message.encoded.mode = detail::take<DeltaMode>(answer);
+  message.encoded.threshold = detail::take<std::uint8_t>(answer);
+  message.encoded.changed = detail::take<std::uint32_t>(answer);
+  const auto payload = std::as_bytes(std::span(answer.data(), answer.size()));
+  message.encoded.payload.assign(payload.begin(), payload.end());
+  message.payload_hash = hash64(message.encoded.payload);
+  receiver_->stage(std::move(message));
 }
 
 void DeltaRank::commit() {

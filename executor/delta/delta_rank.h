@@ -10,6 +10,7 @@
 #include "delta/receiver.h"
 #include "delta/sender.h"
 #include "delta/version_store.h"
+#include "executor/delta/delta_options.h"
 #include "executor/delta/geometry.h"
 #include "executor/delta/payload.h"
 #include "executor/delta/weight_shard.h"
@@ -35,6 +36,23 @@ struct ShardPrint {
   std::uint64_t fingerprint = 0;
 };
 
+// What a receiver asks an owner of a chunk for once more: its payload, or a segment of it as new
+// elements because what is there is neither version.
+struct Lack {
+  std::uint32_t chunk = 0;
+  std::uint32_t of_segment = 0;  // 0: the payload; the others are 0 then
+  std::uint32_t region = 0, segment = 0;
+  std::uint32_t mode = 0;  // DeltaMode
+
+  friend auto operator<=>(const Lack&, const Lack&) = default;
+};
+
+// What a step found in its way, and why; without any it is done.
+struct Lacks {
+  std::vector<Lack> lacks;
+  std::string why;  // of the first
+};
+
 // Dense bytes that were gone through, and the processor time of it.
 struct CodingWork {
   std::uint64_t bytes = 0;
@@ -55,7 +73,7 @@ struct CodingWork {
 class DeltaRank : public OpMemory {
  public:
   DeltaRank(const Refit& refit, const Schedule& schedule, const DeltaGeometry& geometry, Rank rank,
-            const UpdateModel& model, DeltaMode mode);
+            const DeltaRunOptions& options, DeltaMode mode);
 
   // Both sides have this version, as from one checkpoint; begin() goes on from there.
   void load(std::uint64_t version);
@@ -74,13 +92,18 @@ class DeltaRank : public OpMemory {
   const std::vector<std::size_t>& demanded() const { return demanded_; }  // chunks
   const std::vector<std::size_t>& coded() const { return coded_; }        // chunks
   std::string& payload(std::size_t chunk) { return payloads_[chunk]; }
-  const std::map<std::size_t, std::string>& payloads() const { return payloads_; }
+  std::map<std::size_t, std::string>& payloads() { return payloads_; }
 
-  // Error(check_failed): a payload is not what was sent, or not for these weights. Nothing has
-  // happened to the weights then.
-  void stage();
-  // Error(check_failed): a segment is neither base nor target, so somebody else wrote there.
-  void apply();
+  // Lacking payloads, nothing has happened; once they are taken it can be called again.
+  // Error(check_failed): the version is not for these weights, to which nothing has happened.
+  Lacks stage();
+  // Lacking segments, the others are the target; once they are taken it can be called again.
+  Lacks apply();
+
+  // Of what this rank has coded: what another lacks, and on the other side its use.
+  std::string answer(const Lack& lack) const;
+  void take(const Lack& lack, std::string_view answer);
+
   void commit();
 
   // Which version the destination shards are, as their record says; nothing on other ranks.
@@ -112,6 +135,7 @@ class DeltaRank : public OpMemory {
   std::vector<HeldRegion> held_by_receiver();
   void make_receiver(std::uint64_t version, const Hash128& state);
   PayloadName name(std::size_t chunk) const;
+  std::string coded_payload(std::size_t chunk, std::size_t first) const;
   template <class Visit>
   void for_each_chunk(const Op& op, const Visit& visit) const;
 
@@ -119,7 +143,7 @@ class DeltaRank : public OpMemory {
   const Schedule& schedule_;
   const DeltaGeometry& geometry_;
   const Rank rank_;
-  const UpdateModel model_;
+  const DeltaRunOptions& options_;
   const DeltaMode mode_;
   std::vector<std::optional<Trainer>> trainers_;    // by class
   std::vector<std::optional<Receiver>> receivers_;  // by class

@@ -1,5 +1,6 @@
 #include "executor/delta/geometry.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -73,6 +74,12 @@ DeltaGeometry::DeltaGeometry(const Refit& refit, const Schedule& schedule,
     }
   }
   hash_ = hash.digest();
+}
+
+std::size_t DeltaGeometry::chunk_of_region(std::uint32_t id) const {
+  // Chunks without content begin where the next one does.
+  const auto next = std::ranges::upper_bound(regions_of_chunk_, std::size_t{id});
+  return static_cast<std::size_t>(next - regions_of_chunk_.begin()) - 1;
 }
 
 std::uint32_t DeltaGeometry::segments(std::size_t chunk) const {

@@ -35,6 +35,7 @@ class DeltaGeometry {
     return std::span(regions_).subspan(regions_of_chunk_[chunk],
                                        regions_of_chunk_[chunk + 1] - regions_of_chunk_[chunk]);
   }
+  std::size_t chunk_of_region(std::uint32_t id) const;
   std::uint32_t segments(std::size_t chunk) const;
   std::uint32_t segment_elements() const { return segment_elements_; }
 

@@ -112,25 +112,34 @@ void read_payload(std::string_view payload, const PayloadName& name, std::string
   }
 }
 
-void stage_payloads(const DeltaGeometry& geometry, std::span<const std::size_t> chunks,
-                    PayloadName name, std::string_view who,
-                    const std::map<std::size_t, std::string>& payloads, DeltaReceiver& receiver) {
+std::vector<DamagedPayload> stage_payloads(const DeltaGeometry& geometry,
+                                           std::span<const std::size_t> chunks, PayloadName name,
+                                           std::string_view who,
+                                           const std::map<std::size_t, std::string>& payloads,
+                                           DeltaReceiver& receiver) {
   DeltaHeader header;
   header.anchor = name.anchor != 0;
   header.base_version = header.anchor ? 0 : name.base_version;
   header.target_version = name.target_version;
   DeltaIndex index = geometry.index_of(chunks, header);
   std::vector<SegmentMessage> messages;
+  std::vector<DamagedPayload> damaged;
   std::size_t first = 0;
   for (const std::size_t chunk : chunks) {
     const std::size_t count = geometry.segments(chunk);
     const auto payload = payloads.find(chunk);
     name.plan = geometry.mark();
     name.chunk = static_cast<std::uint32_t>(chunk);
-    read_payload(payload == payloads.end() ? std::string_view() : payload->second, name,
-                 fmt::format("{}, payload of chunk {}", who, chunk), first, count, index, messages);
+    try {
+      read_payload(payload == payloads.end() ? std::string_view() : payload->second, name,
+                   fmt::format("{}, payload of chunk {}", who, chunk), first, count, index,
+                   messages);
+    } catch (const Error& error) {
+      damaged.push_back({chunk, error.what()});
+    }
     first += count;
   }
+  if (!damaged.empty()) return damaged;
   complete(index);
   try {
     receiver.announce(index);
@@ -142,6 +151,7 @@ void stage_payloads(const DeltaGeometry& geometry, std::span<const std::size_t> 
     REFIT_CHECK(staged == Staged::taken || staged == Staged::repeated);
   }
   REFIT_CHECK(receiver.missing().empty());
+  return damaged;
 }
 
 }  // namespace refit

@@ -43,13 +43,21 @@ void read_payload(std::string_view payload, const PayloadName& name, std::string
                   std::size_t first, std::size_t count, DeltaIndex& index,
                   std::vector<SegmentMessage>& messages);
 
+// A payload that is not what was sent, and why.
+struct DamagedPayload {
+  std::size_t chunk = 0;
+  std::string why;
+};
+
 // Tells a receiver of `chunks`, ascending, of the version that `payloads` hold (by chunk; more may
 // be there), and stages it: nothing is missing then. `name` is that of any of them, `who` begins
-// messages. Error(check_failed): a payload is not what was sent, or the version is not for these
-// weights; nothing has happened to them.
-void stage_payloads(const DeltaGeometry& geometry, std::span<const std::size_t> chunks,
-                    PayloadName name, std::string_view who,
-                    const std::map<std::size_t, std::string>& payloads, DeltaReceiver& receiver);
+// messages. If payloads are damaged, nothing has happened. Error(check_failed), and nothing has
+// happened: the version is not for these weights.
+std::vector<DamagedPayload> stage_payloads(const DeltaGeometry& geometry,
+                                           std::span<const std::size_t> chunks, PayloadName name,
+                                           std::string_view who,
+                                           const std::map<std::size_t, std::string>& payloads,
+                                           DeltaReceiver& receiver);
 
 std::size_t payload_head_bytes(std::size_t segments);
 

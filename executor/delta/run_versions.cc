@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,16 +40,22 @@ std::vector<T> entries_of(std::string_view in) {
   return entries;
 }
 
-// What a rank says at the end of a version's moves, and after its apply.
+// How often a step is tried again with what was lacking.
+constexpr int kRepeats = 3;
+
+// What a rank says at the end of a step.
 struct Finding {
   std::string problem;  // empty: none
   Hash128 state;
+  Lacks lacks;
 };
 
 std::string blob_of(const Finding& finding) {
   std::string out;
   put(out, finding.state);
   put_text(out, finding.problem);
+  put_text(out, finding.lacks.why);
+  for (const Lack& lack : finding.lacks.lacks) put(out, lack);
   return out;
 }
 
@@ -56,6 +63,8 @@ Finding finding_of(std::string_view in) {
   Finding finding;
   finding.state = take<Hash128>(in);
   finding.problem = detail::take_text(in);
+  finding.lacks.why = detail::take_text(in);
+  finding.lacks.lacks = entries_of<Lack>(in);
   return finding;
 }
 
@@ -104,7 +113,7 @@ class VersionRun {
   VersionRun(const DeltaPlan& plan, Rank rank, DeltaSeat& seat)
       : plan_(plan),
         seat_(seat),
-        memory_(plan.refit, plan.schedule, plan.geometry, rank, plan.options.model,
+        memory_(plan.refit, plan.schedule, plan.geometry, rank, plan.options,
                 mode_of(plan.schedule)) {
     record_.version = plan.options.first_version;
     if (rank == Rank(0)) versions_.emplace(record_);
@@ -134,10 +143,7 @@ class VersionRun {
     } else {
       deliver(measured, i + 1 == plan_.options.all_versions());
     }
-    if (plan_.options.arrived) {
-      for (const std::size_t chunk : memory_.demanded())
-        plan_.options.arrived(memory_.rank(), now_.version, chunk, memory_.payload(chunk));
-    }
+    for (const std::size_t chunk : memory_.demanded()) arrived(chunk);
     stage();
     apply();
     commit();
@@ -150,11 +156,12 @@ class VersionRun {
   // The manifest: every rank knows how long every payload is, also those it only hands on.
   void exchange_sizes(const std::vector<CodedChunk>& coded) {
     payload_bytes_.assign(plan_.geometry.chunks(), 0);
-    std::vector<bool> known(plan_.geometry.chunks(), false);
-    for (const std::string& blob : seat_.all_gather(blob_of(coded))) {
-      for (const CodedChunk& chunk : entries_of<CodedChunk>(blob)) {
-        REFIT_CHECK(chunk.chunk < known.size());
-        if (known[chunk.chunk]) {
+    first_coder_.assign(plan_.geometry.chunks(), std::nullopt);
+    const std::vector<std::string> blobs = seat_.all_gather(blob_of(coded));
+    for (std::size_t rank = 0; rank < blobs.size(); ++rank) {
+      for (const CodedChunk& chunk : entries_of<CodedChunk>(blobs[rank])) {
+        REFIT_CHECK(chunk.chunk < first_coder_.size());
+        if (first_coder_[chunk.chunk]) {
           // Replicas of a trainer are equal, and so is what they code.
           if (payload_bytes_[chunk.chunk] == chunk.bytes) continue;
           throw Error(
@@ -163,7 +170,7 @@ class VersionRun {
                           "replicas of the trainer differ",
                           now_.version, chunk.chunk, payload_bytes_[chunk.chunk], chunk.bytes));
         }
-        known[chunk.chunk] = true;
+        first_coder_[chunk.chunk] = rank;
         payload_bytes_[chunk.chunk] = chunk.bytes;
         ++now_.chunks;
         now_.changed += chunk.changed;
@@ -215,10 +222,14 @@ class VersionRun {
     seat_.all_gather("");
     std::vector<std::size_t> lacking;
     std::ranges::set_difference(memory_.demanded(), memory_.coded(), std::back_inserter(lacking));
-    if (!lacking.empty()) {
-      manifest = get_manifest(*store_, prefix, plan_.geometry.hash(), base, now_.version);
-      for (auto& [chunk, payload] : get_payloads(*store_, prefix, manifest, lacking))
-        memory_.payload(chunk) = std::move(payload);
+    // What the store has damaged is not there, and so its owner is asked.
+    try {
+      if (!lacking.empty()) {
+        manifest = get_manifest(*store_, prefix, plan_.geometry.hash(), base, now_.version);
+        get_payloads(*store_, prefix, manifest, lacking, memory_.payloads());
+      }
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::check_failed) throw;
     }
     count(lacking);
     measured.seconds = steady_clock_s() - zero;
@@ -234,6 +245,11 @@ class VersionRun {
             placed.delta.box.elements() * static_cast<std::uint64_t>(placed.delta.element_bytes);
       }
     }
+  }
+
+  void arrived(std::size_t chunk) {
+    if (plan_.options.arrived)
+      plan_.options.arrived(memory_.rank(), now_.version, chunk, memory_.payload(chunk));
   }
 
   // All ranks go on, or none.
@@ -259,15 +275,54 @@ class VersionRun {
     return {};
   }
 
+  // A step of all ranks, again and again with what it lacked, a few times at most.
+  template <class Step>
+  std::vector<Finding> agree_in_turns(const Step& step, const char* what) {
+    for (int turn = 0;; ++turn) {
+      Finding own;
+      own.problem = problem_of([&] { own.lacks = step(); });
+      if (const auto record = memory_.record()) own.state = record->next_state;
+      if (turn == kRepeats && own.problem.empty()) own.problem = own.lacks.why;
+      std::vector<Finding> findings = agree(own, what);
+      const bool lack = std::ranges::any_of(
+          findings, [](const Finding& finding) { return !finding.lacks.lacks.empty(); });
+      if (!lack) return findings;
+      bring(findings, own.lacks.lacks);
+    }
+  }
+
+  // By the control connection: it is little, and whatever spoilt it elsewhere is not in the way.
+  void bring(const std::vector<Finding>& findings, const std::vector<Lack>& own) {
+    std::set<Lack> asked;
+    for (const Finding& finding : findings) {
+      asked.insert(finding.lacks.lacks.begin(), finding.lacks.lacks.end());
+      now_.asked_again += finding.lacks.lacks.size();
+    }
+    std::string blob;
+    for (const Lack& lack : asked) {
+      if (first_coder_[lack.chunk] != memory_.rank().index()) continue;
+      put(blob, lack);
+      put_text(blob, memory_.answer(lack));
+    }
+    for (const std::string& answers : seat_.all_gather(blob)) {
+      for (std::string_view in = answers; !in.empty();) {
+        const auto lack = take<Lack>(in);
+        const std::string answer = detail::take_text(in);
+        if (std::ranges::count(own, lack) == 0) continue;
+        memory_.take(lack, answer);
+        if (lack.of_segment == 0) arrived(lack.chunk);
+      }
+    }
+  }
+
   void stage() {
-    agree({problem_of([&] { memory_.stage(); }), {}},
-          "is not applied, destinations keep the version before");
+    agree_in_turns([&] { return memory_.stage(); },
+                   "is not applied, destinations keep the version before");
   }
 
   void apply() {
-    Finding own{problem_of([&] { memory_.apply(); }), {}};
-    if (const auto record = memory_.record()) own.state = record->next_state;
-    const std::vector<Finding> findings = agree(own, "is not committed");
+    const std::vector<Finding> findings =
+        agree_in_turns([&] { return memory_.apply(); }, "is not committed");
 
     // Rank 0 keeps the record of the whole: it moves on when the last rank has acknowledged.
     Hasher128 states;
@@ -285,7 +340,7 @@ class VersionRun {
   }
 
   void commit() {
-    agree({problem_of([&] { memory_.commit(); }), {}}, "is committed, but not on all ranks");
+    agree({problem_of([&] { memory_.commit(); }), {}, {}}, "is committed, but not on all ranks");
   }
 
   void check(detail::RankIteration& measured) {
@@ -358,9 +413,10 @@ class VersionRun {
   const DeltaPlan& plan_;
   DeltaSeat& seat_;
   DeltaRank memory_;
-  VersionRecord record_;                        // of all ranks together
-  std::optional<MemoryVersionStore> versions_;  // on rank 0
-  std::vector<std::uint64_t> payload_bytes_;
+  VersionRecord record_;                                 // of all ranks together
+  std::optional<MemoryVersionStore> versions_;           // on rank 0
+  std::vector<std::uint64_t> payload_bytes_;             // by chunk
+  std::vector<std::optional<std::size_t>> first_coder_;  // by chunk: the first rank that has it
   DeltaVersion now_;
   RankWork work_;
   std::unique_ptr<ObjectStore> store_;

@@ -16,7 +16,7 @@ class ObjectStore {
   virtual void put(const std::string& key, std::string_view bytes) = 0;
 
   // `bytes` of the object from `first` on. Error(environment) if they can't be read, also because
-  // the object is missing or shorter.
+  // the object is missing; Error(check_failed) if it is shorter.
   virtual std::string get(const std::string& key, std::uint64_t first, std::uint64_t bytes) = 0;
 
   // All of it, at most so many bytes.

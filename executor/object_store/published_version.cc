@@ -99,9 +99,9 @@ Manifest get_manifest(ObjectStore& store, const std::string& prefix, const Hash1
   return manifest;
 }
 
-std::map<std::size_t, std::string> get_payloads(ObjectStore& store, const std::string& prefix,
-                                                const Manifest& manifest,
-                                                std::span<const std::size_t> chunks) {
+void get_payloads(ObjectStore& store, const std::string& prefix, const Manifest& manifest,
+                  std::span<const std::size_t> chunks,
+                  std::map<std::size_t, std::string>& payloads) {
   std::vector<StoredChunk> wanted;
   for (const std::size_t chunk : chunks) {
     const auto at = std::ranges::lower_bound(manifest.chunks, chunk, {}, &StoredChunk::chunk);
@@ -112,7 +112,6 @@ std::map<std::size_t, std::string> get_payloads(ObjectStore& store, const std::s
   }
   std::ranges::sort(wanted, {}, [](const StoredChunk& c) { return std::pair(c.owner, c.first); });
 
-  std::map<std::size_t, std::string> payloads;
   for (std::size_t i = 0; i < wanted.size();) {
     std::size_t end = i + 1;
     while (end < wanted.size() && wanted[end].owner == wanted[i].owner &&
@@ -135,7 +134,6 @@ std::map<std::size_t, std::string> get_payloads(ObjectStore& store, const std::s
       payloads[chunk.chunk] = std::move(payload);
     }
   }
-  return payloads;
 }
 
 }  // namespace refit

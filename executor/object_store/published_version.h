@@ -54,9 +54,9 @@ Manifest get_manifest(ObjectStore& store, const std::string& prefix, const Hash1
 
 // The payloads of `chunks`, by ranges: neighbours in one object are one request. A payload that
 // does not hash to what the manifest says is asked for once more; Error(check_failed) if that is no
-// better.
-std::map<std::size_t, std::string> get_payloads(ObjectStore& store, const std::string& prefix,
-                                                const Manifest& manifest,
-                                                std::span<const std::size_t> chunks);
+// better, and those before it are in `payloads`.
+void get_payloads(ObjectStore& store, const std::string& prefix, const Manifest& manifest,
+                  std::span<const std::size_t> chunks,
+                  std::map<std::size_t, std::string>& payloads);
 
 }  // namespace refit

@@ -152,12 +152,14 @@ S3Store::Reply S3Store::ask(const Request& request) {
     const bool again = late_error || worth_another_try(reply.status);
     if (!again || n == options_.attempts) {
       const std::string code = element(reply.body, "Code");
-      throw Error(ErrorCode::environment,
-                  fmt::format("{} {}: {}{}", request.verb, request.url,
-                              reply.status == 0 ? reply.problem
-                                                : fmt::format("status {}{}{}", reply.status,
-                                                              code.empty() ? "" : ", ", code),
-                              again ? fmt::format(", {} times", n) : ""));
+      constexpr long kRangeBeyondTheEnd = 416;
+      throw Error(
+          reply.status == kRangeBeyondTheEnd ? ErrorCode::check_failed : ErrorCode::environment,
+          fmt::format("{} {}: {}{}", request.verb, request.url,
+                      reply.status == 0 ? reply.problem
+                                        : fmt::format("status {}{}{}", reply.status,
+                                                      code.empty() ? "" : ", ", code),
+                      again ? fmt::format(", {} times", n) : ""));
     }
     ++counts_.retries;
     std::this_thread::sleep_for(std::chrono::duration<double>(pause_s));
@@ -213,7 +215,7 @@ std::string S3Store::get(const std::string& key, std::uint64_t first, std::uint6
                      fmt::format("{}-{}", first, first + bytes - 1),
                      std::max(bytes, kMostWords)});
   if (reply.body.size() != bytes)
-    throw Error(ErrorCode::environment,
+    throw Error(ErrorCode::check_failed,
                 fmt::format("{}: bytes {} to {} were asked for, {} came; the object is shorter",
                             url_of(key), first, first + bytes - 1, reply.body.size()));
   return std::move(reply.body);

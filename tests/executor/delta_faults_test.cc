@@ -131,12 +131,14 @@ class Engine {
   void fetch(ObjectStore& store) {
     const std::uint64_t base = versions_.read().version;
     const Manifest manifest = get_manifest(store, kPrefix, site_.geometry.hash(), base, base + 1);
-    payloads_ = get_payloads(store, kPrefix, manifest, site_.chunks);
+    payloads_.clear();
+    get_payloads(store, kPrefix, manifest, site_.chunks, payloads_);
   }
   void stage() {
     const std::uint64_t base = versions_.read().version;
-    stage_payloads(site_.geometry, site_.chunks, {0, base, base + 1, 0, 0}, "engine", payloads_,
-                   *receiver_);
+    const auto damaged = stage_payloads(site_.geometry, site_.chunks, {0, base, base + 1, 0, 0},
+                                        "engine", payloads_, *receiver_);
+    if (!damaged.empty()) throw Error(ErrorCode::check_failed, damaged.front().why);
   }
   // With what the sender rewrites for it.
   void apply(Sender& sender) {
@@ -164,7 +166,8 @@ VersionRecord record_of(const Site& site, std::uint64_t version) {
   Sender(site, version).publish(store);
   const Manifest manifest =
       get_manifest(store, kPrefix, site.geometry.hash(), version, version + 1);
-  const auto payloads = get_payloads(store, kPrefix, manifest, site.chunks);
+  std::map<std::size_t, std::string> payloads;
+  get_payloads(store, kPrefix, manifest, site.chunks, payloads);
   DeltaHeader header;
   header.base_version = version;
   header.target_version = version + 1;

@@ -1,5 +1,8 @@
+#include <atomic>
 #include <map>
 #include <mutex>
+#include <span>
+#include <tuple>
 #include <utility>
 
 #include <catch2/catch.hpp>
@@ -122,7 +125,54 @@ TEST_CASE("delta: ranks that train and generate take their own changes", "[execu
   require_right(run(colocated, versions(4)), 4);
 }
 
-TEST_CASE("delta: a payload that is damaged or of another version is refused and nothing applied",
+TEST_CASE("delta: a payload that is damaged once comes again from its owner", "[executor]") {
+  const DeltaCase c = delta_case(tall());
+  DeltaRunOptions options = versions(3);
+  std::mutex mutex;
+  std::map<std::tuple<int, std::uint64_t, std::size_t>, int> times;
+  std::map<std::pair<int, std::size_t>, std::string> before;
+  // Bit flips, an end that is cut off, nothing at all, and what came in the version before.
+  options.arrived = [&](Rank rank, std::uint64_t version, std::size_t chunk, std::string& payload) {
+    const std::lock_guard lock(mutex);
+    const std::string old = std::exchange(before[{rank.value, chunk}], payload);
+    if (version == 0 || payload.empty() || times[{rank.value, version, chunk}]++ > 0) return;
+    switch ((static_cast<std::uint64_t>(rank.value) + version + chunk) % 5) {
+      case 0:
+        payload[payload.size() / 2] ^= 16;
+        break;
+      case 1:
+        payload.resize(payload.size() / 2);
+        break;
+      case 2:
+        payload.clear();
+        break;
+      case 3:
+        payload = old;
+        break;
+    }
+  };
+  const DeltaMeasurement done = run(c, options);
+  require_right(done, 3);
+  for (std::size_t v = 1; v < done.versions.size(); ++v) CHECK(done.versions[v].asked_again > 4);
+}
+
+TEST_CASE("delta: weights that are torn in an apply are sent as new elements", "[executor]") {
+  const DeltaCase c = delta_case(tall());
+  DeltaRunOptions options = versions(2);
+  options.segment_elements = 64;
+  std::atomic<bool> torn = false;
+  // An element in a segment that is written later; it has not changed, so only whole segments help.
+  options.applying = [&](Rank rank, std::uint64_t version, std::span<std::byte> shard) {
+    if (rank == Rank(9) && version == 1 && !torn.exchange(true)) shard.back() ^= std::byte{1};
+  };
+  const DeltaMeasurement done = run(c, options);
+  require_right(done, 2);
+  CHECK(torn);
+  CHECK(done.versions[1].asked_again >= 1);
+  CHECK(done.versions[2].asked_again == 0);
+}
+
+TEST_CASE("delta: a payload that stays damaged or of another version is refused, nothing applied",
           "[executor]") {
   const DeltaCase c = delta_case(tall());
   DeltaRunOptions options = versions(5);

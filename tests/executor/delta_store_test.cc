@@ -139,6 +139,31 @@ TEST_CASE("store: versions through an object store arrive bit for bit", "[execut
   CHECK(done.versions.back().wire_bytes == 3 * bytes);
 }
 
+TEST_CASE("store: what storage has spoilt comes from its owner", "[executor]") {
+  // Each version's objects are damaged when they are put: a bit, the end, or the manifest.
+  class Rotten : public SharedStore {
+   public:
+    using SharedStore::SharedStore;
+    void put(const std::string& key, std::string_view bytes) override {
+      std::string spoilt(bytes);
+      if (key.find("/1/owner-") != std::string::npos) spoilt.back() ^= 1;
+      if (key.find("/2/owner-") != std::string::npos) spoilt.resize(spoilt.size() - 1);
+      if (key.find("/3/manifest") != std::string::npos) spoilt[20] ^= 1;
+      SharedStore::put(key, spoilt);
+    }
+  };
+  const DeltaCase c = delta_case({{1, 2, 0}, {2, 1, 0}, {32, 48}, Dtype::bf16, 1});
+  std::mutex mutex;
+  std::map<std::string, std::string> objects;
+  DeltaRunOptions options = versions(4);
+  options.store = [&] { return std::make_unique<Rotten>(mutex, objects); };
+  const DeltaMeasurement done = execute_delta_inproc(c.schedule, c.refit, c.cluster, options);
+  CHECK(done.measurement.wrong_bytes == 0);
+  REQUIRE(done.versions.size() == 5);
+  for (const std::size_t v : {1, 2, 3}) CHECK(done.versions[v].asked_again > 0);
+  CHECK(done.versions[4].asked_again == 0);
+}
+
 TEST_CASE("store: a manifest is read back, and every cut and every flipped bit is noticed",
           "[executor]") {
   Manifest manifest;

@@ -102,8 +102,18 @@ TEST_CASE("tcp: a sender that is killed ends a run of versions with its name", "
   CHECK_THAT(said, Catch::Contains("killed by signal 9"));
 }
 
-TEST_CASE("tcp: a damaged payload is said once, and no rank applies its version", "[executor]") {
-  DeltaRunOptions options = versions(5);
+TEST_CASE("tcp: a damaged payload comes again; one that stays so is said once, and not applied",
+          "[executor]") {
+  DeltaRunOptions options = versions(3);
+  int damages = 2;  // of each rank's own copy
+  options.arrived = [&](Rank rank, std::uint64_t version, std::size_t, std::string& payload) {
+    if (rank == Rank(3) && version == 2 && !payload.empty() && damages-- > 0) payload[10] ^= 1;
+  };
+  const DeltaCase c = small();
+  const DeltaMeasurement done =
+      execute_delta_tcp(c.schedule, c.refit, c.cluster, options, patient());
+  CHECK(done.measurement.wrong_bytes == 0);
+  CHECK(done.versions[2].asked_again == 2);
   options.arrived = [](Rank rank, std::uint64_t version, std::size_t, std::string& payload) {
     if (rank == Rank(3) && version == 2 && !payload.empty()) payload[10] ^= 1;
   };

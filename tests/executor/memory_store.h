@@ -21,7 +21,7 @@ class MemoryStore : public ObjectStore {
   std::string get(const std::string& key, std::uint64_t first, std::uint64_t bytes) override {
     const std::string& object = of(key);
     if (first + bytes > object.size())
-      throw Error(ErrorCode::environment,
+      throw Error(ErrorCode::check_failed,
                   fmt::format("{}: has {} bytes, not {}", key, object.size(), first + bytes));
     return object.substr(first, bytes);
   }
