@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages the build needs, with --for-tests a browser, too. Quick when nothing is missing:
-# apt is not called then.
+# Installs the Debian packages the build needs, with --for-tests a browser and a server that speaks S3, too. Quick when
+# nothing is missing: apt and pip are not called then.
 set -euo pipefail
 
 packages=(
@@ -20,6 +20,15 @@ is_missing() {
   [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null || true) != installed ]]
 }
 
+# Debian has none. Where PyPI's can't be installed either the tests against a real server say so and are skipped.
+store_server() {
+  if [[ ${1:-} != --for-tests ]] || command -v moto_server > /dev/null; then
+    return
+  fi
+  python3 -m pip install -q 'moto[s3]' flask flask-cors 2> /dev/null ||
+    echo "install_packages.sh: no moto_server here (moto[s3] flask flask-cors of PyPI); tests of a real store will be skipped" >&2
+}
+
 missing=()
 for package in "${packages[@]}"; do
   if is_missing "$package"; then
@@ -30,6 +39,7 @@ if [[ ${1:-} != --for-tests ]] || ! is_missing chromium || ! is_missing "$browse
   browser=
 fi
 if ((${#missing[@]} == 0)) && [[ -z $browser ]]; then
+  store_server "$@"
   exit 0
 fi
 
@@ -54,3 +64,4 @@ fi
 if [[ -n $browser ]] && ! install "$browser"; then
   echo "install_packages.sh: no $browser here; tests of pages will be skipped" >&2
 fi
+store_server "$@"
