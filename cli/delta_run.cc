@@ -62,6 +62,7 @@ DeltaRunOptions versions_of(const Scenario& scenario, const ExecuteOptions& opti
   versions.model.seed = options.seed;
   versions.moves = options.moves;
   versions.model.learning_rate = choices.learning_rate;
+  versions.first_version = choices.first_version;
   if (choices.store) versions.store = opener(*choices.store);
   return versions;
 }
@@ -186,7 +187,14 @@ Runner with_versions(Runner runner, bool lab, const VersionOptions& options) {
   runner.run = [inner = std::move(runner.run), transport, lab, options, place = environment_rank()](
                    const Schedule& schedule, const Scenario& scenario,
                    const ExecuteOptions& execute, const RunFaults& faults) {
-    if (!schedule.coding && !options.store) return inner(schedule, scenario, execute, faults);
+    if (!schedule.coding && !options.store && options.first_version == 0)
+      return inner(schedule, scenario, execute, faults);
+    if (!schedule.coding && !options.store) {
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("--first-version: {} sends whole weights, and only changes have "
+                              "versions; use --strategy delta_reshard",
+                              schedule.strategy));
+    }
     if (!schedule.coding) {
       throw Error(ErrorCode::bad_input,
                   fmt::format("--store: {} sends whole weights, and only changes travel through a "

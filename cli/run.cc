@@ -235,6 +235,11 @@ void add_run(CLI::App& app, Action& action) {
           "Of plans that send changes: of the trainer that makes them; default 1e-6, with\n"
           "which about 1 % of the weights change in a version")
       ->check(CLI::PositiveNumber);
+  verb->add_option(
+          "--first-version", options->versions.first_version,
+          "Of plans that send changes: the version that travels whole, default 0; with the\n"
+          "last one of a run under another layout, and its seed, the trainer goes on")
+      ->check(CLI::Range(0, 1'000'000));
   verb->add_option("-n,--iters,--versions", options->iterations,
                    "Timed iterations, or versions of a plan that sends changes; default 5")
       ->check(CLI::Range(1, 100'000));

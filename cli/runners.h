@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -62,6 +63,7 @@ double link_efficiency(const std::string& transport);
 struct VersionOptions {
   std::optional<std::string> store;  // address of an object store: payloads travel through it
   double learning_rate = 1e-6;       // of the trainer: how much changes
+  std::uint64_t first_version = 0;   // that both sides have, or that travels whole
 };
 
 // The one place that knows all transports. Error(bad_input) lists them. `lab`: over an emulated

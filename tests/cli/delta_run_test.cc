@@ -40,6 +40,28 @@ TEST_CASE("run goes through versions of a plan that sends changes", "[cli][run]"
   }
 }
 
+TEST_CASE("run goes on with versions under another layout", "[cli][run]") {
+  // The engine comes back with rows instead of columns, in one copy instead of two.
+  std::string other = kChanges;
+  const std::string old = "mesh: {copy: 2, column: 2}, placements: [replicate, shard(1)]";
+  other.replace(other.find(old), old.size(), "mesh: {row: 4}, placements: [shard(0)]");
+  const Folder folder;
+  const std::pair<std::string, std::string> parts[] = {{folder.write("before.yaml", kChanges), "0"},
+                                                       {folder.write("after.yaml", other), "10"}};
+  for (const auto& [scenario, first] : parts) {
+    const Outcome outcome = refit_program({"run", scenario, "--strategy", "delta_reshard", "-n",
+                                           "10", "-w", "0", "--first-version", first, "--json"});
+    CAPTURE(outcome.err);
+    REQUIRE(outcome.code == 0);
+    const auto run = nlohmann::json::parse(outcome.out);
+    CHECK(run.at("wrong_bytes") == 0);
+    const auto& facts = run.at("environment");
+    CHECK(has(facts.at("versions").get<std::string>(),
+              first == "0" ? "1 to 10, after anchor 0 (" : "11 to 20, after anchor 10 ("));
+    CHECK(facts.at("fingerprints") == "11 of 11 tensors of all versions equal on both sides");
+  }
+}
+
 TEST_CASE("run says what versions can't be", "[cli][run]") {
   const Folder folder;
   const std::string scenario = folder.write("changes.yaml", kChanges);
@@ -52,6 +74,7 @@ TEST_CASE("run says what versions can't be", "[cli][run]") {
     CHECK(has(outcome.err, what));
   };
   says({"--strategy", "reshard", "--store", "http://h/b"}, "reshard sends whole weights");
+  says({"--strategy", "reshard", "--first-version", "3"}, "only changes have versions");
   says({"--strategy", "delta_reshard", "--store", "h/b"}, "expected http://HOST[:PORT]/BUCKET");
   says({"--strategy", "delta_reshard", "--on-fault", "shrink"}, "leave --on-fault");
   says({"--strategy", "delta_reshard", "--transport", "tcp", "--lab", "--store", "http://h/b"},
