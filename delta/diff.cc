@@ -12,7 +12,8 @@ namespace refit {
 
 SegmentChange encode_change(const DeltaIndex& index, std::size_t position,
                             std::span<const std::byte> old_elements,
-                            std::span<const std::byte> new_elements, DeltaMode mode) {
+                            std::span<const std::byte> new_elements, DeltaMode mode,
+                            const SegmentPrints* old_prints) {
   const DeltaSegment& segment = index.segments.at(position);
   const DeltaRegion& region = index.regions[segment.region];
   const int width = region.element_bytes;
@@ -32,7 +33,9 @@ SegmentChange encode_change(const DeltaIndex& index, std::size_t position,
   change.base_hash = hash64(old_elements);
   change.target_hash = same ? change.base_hash : hash64(new_elements);
   change.base_fingerprint =
-      fingerprint(region.tensor, region.box, segment.first_element, old_elements, width);
+      old_prints != nullptr && old_prints->hash == change.base_hash
+          ? old_prints->fingerprint
+          : fingerprint(region.tensor, region.box, segment.first_element, old_elements, width);
   change.target_fingerprint =
       change.base_fingerprint + fingerprint_change(region.tensor, region.box, segment.first_element,
                                                    old_elements, new_elements, width);

@@ -8,12 +8,19 @@
 
 namespace refit {
 
+// What elements hash to, and their fingerprint.
+struct SegmentPrints {
+  std::uint64_t hash = 0, fingerprint = 0;
+};
+
 // Encodes a segment of an index from its elements before and after. `mode` is as for
 // encode_segment; `conditioned` where it can't be (elements of 1 or 4 bytes) is `rice`. In an
-// anchor the old elements do not matter and `mode` is dense or anchor.
+// anchor the old elements do not matter and `mode` is dense or anchor. `old_prints`, of what the
+// old elements were once, spares their fingerprint, half of the work, if they still are.
 SegmentChange encode_change(const DeltaIndex& index, std::size_t position,
                             std::span<const std::byte> old_elements,
-                            std::span<const std::byte> new_elements, DeltaMode mode);
+                            std::span<const std::byte> new_elements, DeltaMode mode,
+                            const SegmentPrints* old_prints = nullptr);
 
 // Makes the changes of all segments on `threads` threads and writes them in order.
 void write_segments(DeltaWriter& writer, std::size_t count, int threads,

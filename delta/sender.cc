@@ -72,7 +72,8 @@ const DeltaIndex& DeltaSender::prepare(std::span<const RegionView> weights,
     return encode_change(
         index, i,
         baseline_[segment.region].memory.read(segment.first_element, segment.elements, old_scratch),
-        weights[segment.region].read(segment.first_element, segment.elements, new_scratch), mode);
+        weights[segment.region].read(segment.first_element, segment.elements, new_scratch), mode,
+        prints_.empty() ? nullptr : &prints_[i]);
   });
   const DeltaIndex& index = pending.index;
   if (index.header.base_state != state_) {
@@ -193,6 +194,9 @@ void DeltaSender::commit(std::uint64_t target_version) {
     }
     baseline_[segment.region].memory.write(segment.first_element, elements);
   });
+  prints_.clear();
+  for (const SegmentChange& change : pending_->changes)
+    prints_.push_back({change.target_hash, change.target_fingerprint});
   version_ = target_version;
   state_ = index.header.target_state;
   pending_.reset();

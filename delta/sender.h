@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "delta/delta_file.h"
+#include "delta/diff.h"
 #include "delta/receiver.h"
 
 namespace refit {
@@ -60,6 +61,7 @@ class DeltaSender {
   std::uint64_t version_;
   int threads_;
   Hash128 state_;
+  std::vector<SegmentPrints> prints_;  // of the baseline, once a version has been under way
   std::optional<Pending> pending_;
 };
 
