@@ -67,8 +67,8 @@ const DeltaIndex& DeltaSender::prepare(std::span<const RegionView> weights,
   header.target_version = target_version;
   Pending pending = coded(header, [&](const DeltaIndex& index, std::size_t i) {
     const DeltaSegment& segment = index.segments[i];
-    std::vector<std::byte> old_scratch;
-    std::vector<std::byte> new_scratch;
+    // Kept from segment to segment: these are megabytes, which the kernel would have to clear anew.
+    thread_local std::vector<std::byte> old_scratch, new_scratch;
     return encode_change(
         index, i,
         baseline_[segment.region].memory.read(segment.first_element, segment.elements, old_scratch),
