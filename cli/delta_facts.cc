@@ -35,12 +35,7 @@ std::vector<std::pair<std::string, std::string>> delta_facts(
     sum.changed += version.changed;
     sum.payload_bytes += version.payload_bytes;
     sum.code_bytes += version.code_bytes;
-    sum.wire_bytes += version.wire_bytes;
-    sum.dense_wire_bytes += version.dense_wire_bytes;
-    sum.scanned_bytes += version.scanned_bytes;
-    sum.applied_bytes += version.applied_bytes;
-    sum.scan_cpu_s += version.scan_cpu_s;
-    sum.apply_cpu_s += version.apply_cpu_s;
+    sum.work += version.work;
   }
   const auto changed = static_cast<double>(sum.changed);
   const double rate = ratio(changed, static_cast<double>(sum.elements));
@@ -62,19 +57,20 @@ std::vector<std::pair<std::string, std::string>> delta_facts(
                            bytes_per_change(*codec, rate));
   }
   facts.emplace_back("bytes per change", sizes);
-  facts.emplace_back("bytes moved",
-                     fmt::format("{} instead of {} dense: {:.1f} times less",
-                                 bytes_words(sum.wire_bytes), bytes_words(sum.dense_wire_bytes),
-                                 ratio(static_cast<double>(sum.dense_wire_bytes),
-                                       static_cast<double>(sum.wire_bytes))));
+  facts.emplace_back(
+      "bytes moved",
+      fmt::format("{} instead of {} dense: {:.1f} times less", bytes_words(sum.work.wire_bytes),
+                  bytes_words(sum.work.dense_wire_bytes),
+                  ratio(static_cast<double>(sum.work.dense_wire_bytes),
+                        static_cast<double>(sum.work.wire_bytes))));
   facts.emplace_back(
       "scan and code",
       fmt::format("{:.3g} GB/s of weights per core, with hashes and fingerprints",
-                  1e-9 * ratio(static_cast<double>(sum.scanned_bytes), sum.scan_cpu_s)));
+                  1e-9 * ratio(static_cast<double>(sum.work.scanned_bytes), sum.work.scan_cpu_s)));
   facts.emplace_back(
       "check and apply",
       fmt::format("{:.3g} GB/s of weights per core, with the base checked before",
-                  1e-9 * ratio(static_cast<double>(sum.applied_bytes), sum.apply_cpu_s)));
+                  1e-9 * ratio(static_cast<double>(sum.work.applied_bytes), sum.work.apply_cpu_s)));
   if (sum.asked_again > 0) {
     facts.emplace_back("asked again",
                        fmt::format("{} payloads and segments that had been damaged",

@@ -7,6 +7,16 @@ namespace refit {
 using detail::put;
 using detail::take;
 
+DeltaWork& DeltaWork::operator+=(const DeltaWork& other) {
+  wire_bytes += other.wire_bytes;
+  dense_wire_bytes += other.dense_wire_bytes;
+  scanned_bytes += other.scanned_bytes;
+  applied_bytes += other.applied_bytes;
+  scan_cpu_s += other.scan_cpu_s;
+  apply_cpu_s += other.apply_cpu_s;
+  return *this;
+}
+
 std::string encode_versions(const DeltaMeasurement& measured) {
   std::string out;
   put(out, static_cast<std::uint64_t>(measured.versions.size()));

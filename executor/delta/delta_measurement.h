@@ -9,6 +9,17 @@
 
 namespace refit {
 
+// What ranks did for a version; adds up over ranks and versions.
+struct DeltaWork {
+  std::uint64_t wire_bytes = 0;        // of all moves, or written to a store and read from it
+  std::uint64_t dense_wire_bytes = 0;  // of the same, had the content travelled as it is
+  std::uint64_t scanned_bytes = 0;     // compared and coded
+  std::uint64_t applied_bytes = 0;     // checked and changed
+  double scan_cpu_s = 0, apply_cpu_s = 0;
+
+  DeltaWork& operator+=(const DeltaWork& other);
+};
+
 // What became of one version, over all ranks.
 struct DeltaVersion {
   std::uint64_t version = 0;
@@ -19,14 +30,10 @@ struct DeltaVersion {
   std::uint64_t asked_again = 0;  // payloads and segments that were damaged, over all receivers
   std::uint64_t elements = 0;     // of the model, once
   std::uint64_t changed = 0;
-  std::uint64_t dense_bytes = 0;       // of the model, once
-  std::uint64_t payload_bytes = 0;     // of all chunks, once
-  std::uint64_t code_bytes = 0;        // of these, without the payloads' heads
-  std::uint64_t wire_bytes = 0;        // of all moves
-  std::uint64_t dense_wire_bytes = 0;  // of the same moves, had the content travelled as it is
-  std::uint64_t scanned_bytes = 0;     // compared and coded, over all ranks
-  std::uint64_t applied_bytes = 0;     // checked and changed
-  double scan_cpu_s = 0, apply_cpu_s = 0;
+  std::uint64_t dense_bytes = 0;    // of the model, once
+  std::uint64_t payload_bytes = 0;  // of all chunks, once
+  std::uint64_t code_bytes = 0;     // of these, without the payloads' heads
+  DeltaWork work;
 };
 
 // A run of versions: times and wrong bytes as of any run, of the moves alone; and what the changes

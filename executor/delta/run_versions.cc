@@ -68,13 +68,6 @@ Finding finding_of(std::string_view in) {
   return finding;
 }
 
-// Sums of a rank's work.
-struct RankWork {
-  std::uint64_t scanned_bytes = 0, applied_bytes = 0;
-  std::uint64_t stored_bytes = 0, dense_stored_bytes = 0;  // written to a store and read from it
-  double scan_cpu_s = 0, apply_cpu_s = 0;
-};
-
 // Whole tensors: what the distinct shards of each side add up to. A side whose shards overlap in
 // part adds up to no tensor; it is left to the comparison of elements.
 void compare_prints(const Refit& refit, const std::vector<ShardPrint>& prints,
@@ -195,9 +188,10 @@ class VersionRun {
     measured.cpu_s = thread_cpu_s() - cpu_begin_s;
     seat_.end();
     if (is_last) measured.timeline = std::move(timeline);
+    if (!is_first()) return;  // all ranks know all moves
     for (const Move& move : moves.moves)
-      now_.wire_bytes += static_cast<std::uint64_t>(move.bytes());
-    now_.dense_wire_bytes = dense_wire_bytes();
+      work_.wire_bytes += static_cast<std::uint64_t>(move.bytes());
+    work_.dense_wire_bytes = dense_wire_bytes();
   }
 
   void deliver_by_store(detail::RankIteration& measured) {
@@ -239,9 +233,9 @@ class VersionRun {
 
   void count(const std::vector<std::size_t>& stored) {
     for (const std::size_t chunk : stored) {
-      work_.stored_bytes += payload_bytes_[chunk];
+      work_.wire_bytes += payload_bytes_[chunk];
       for (const PlacedRegion& placed : plan_.geometry.regions(chunk)) {
-        work_.dense_stored_bytes +=
+        work_.dense_wire_bytes +=
             placed.delta.box.elements() * static_cast<std::uint64_t>(placed.delta.element_bytes);
       }
     }
@@ -364,15 +358,7 @@ class VersionRun {
     put(blob, work_);
     const std::vector<std::string> all = seat_.all_gather(blob);
     if (!is_first()) return;
-    for (std::string_view in : all) {
-      const auto work = take<RankWork>(in);
-      now_.scanned_bytes += work.scanned_bytes;
-      now_.applied_bytes += work.applied_bytes;
-      now_.wire_bytes += work.stored_bytes;
-      now_.dense_wire_bytes += work.dense_stored_bytes;
-      now_.scan_cpu_s += work.scan_cpu_s;
-      now_.apply_cpu_s += work.apply_cpu_s;
-    }
+    for (std::string_view in : all) now_.work += take<DeltaWork>(in);
     for (const TensorClass& c : plan_.refit.classes)
       now_.elements += static_cast<std::uint64_t>(c.elements());
     now_.dense_bytes = static_cast<std::uint64_t>(plan_.refit.unique_bytes());
@@ -418,7 +404,7 @@ class VersionRun {
   std::vector<std::uint64_t> payload_bytes_;             // by chunk
   std::vector<std::optional<std::size_t>> first_coder_;  // by chunk: the first rank that has it
   DeltaVersion now_;
-  RankWork work_;
+  DeltaWork work_;  // of this rank
   std::unique_ptr<ObjectStore> store_;
 };
 

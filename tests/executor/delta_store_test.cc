@@ -136,7 +136,7 @@ TEST_CASE("store: versions through an object store arrive bit for bit", "[execut
   CHECK(manifests == 6);
   CHECK(bytes == done.versions.back().payload_bytes);
   // Written once and read by both replicas of the engine.
-  CHECK(done.versions.back().wire_bytes == 3 * bytes);
+  CHECK(done.versions.back().work.wire_bytes == 3 * bytes);
 }
 
 TEST_CASE("store: what storage has spoilt comes from its owner", "[executor]") {
