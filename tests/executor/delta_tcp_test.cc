@@ -1,5 +1,7 @@
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <span>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -99,6 +101,17 @@ TEST_CASE("tcp: a sender that is killed ends a run of versions with its name", "
   };
   const std::string said = failure_of(c, versions(5), tcp);
   CHECK_THAT(said, Catch::Contains("rank 1"));
+  CHECK_THAT(said, Catch::Contains("killed by signal 9"));
+}
+
+TEST_CASE("tcp: a receiver that is killed in an apply ends the run with its name", "[executor]") {
+  const DeltaCase c = small();
+  DeltaRunOptions options = versions(3);
+  options.applying = [](Rank rank, std::uint64_t version, std::span<std::byte>) {
+    if (rank == Rank(3) && version == 2) kill(getpid(), SIGKILL);
+  };
+  const std::string said = failure_of(c, options, patient());
+  CHECK_THAT(said, Catch::Contains("rank 3"));
   CHECK_THAT(said, Catch::Contains("killed by signal 9"));
 }
 
