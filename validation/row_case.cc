@@ -24,7 +24,7 @@ namespace {
 
 using detail::MachineKinds;
 using detail::Machines;
-using detail::quoted;
+using detail::in_quotes;
 using detail::RowLayouts;
 using detail::RowModel;
 using detail::RowPrecision;
@@ -57,9 +57,9 @@ RowCase write_case(const Draft& draft, const RowPrecision& precision, bool mtp) 
   append(out.assumptions, precision.assumptions);
   if (mtp) out.assumptions.emplace_back("The multi-token-prediction module is sent, too.");
   std::string text = fmt::format(
-      "scenario: {}\n", quoted(draft.row.id + ": " + draft.row.model + ", " + draft.row.method));
+      "scenario: {}\n", in_quotes(draft.row.id + ": " + draft.row.model + ", " + draft.row.method));
   if (!out.assumptions.empty()) text += "assumptions:\n";
-  for (const std::string& line : out.assumptions) text += "  - " + quoted(line) + "\n";
+  for (const std::string& line : out.assumptions) text += "  - " + in_quotes(line) + "\n";
   text += draft.cluster;
   text += fmt::format("model:\n  name: {}\n", draft.model.name);
   if (!precision.model_dtype.empty()) text += fmt::format("  dtype: {}\n", precision.model_dtype);

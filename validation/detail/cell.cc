@@ -79,7 +79,7 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : printable(text)) {
     if (c == '"' || c == '\\') out += '\\';

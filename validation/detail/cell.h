@@ -22,6 +22,6 @@ std::string lower(std::string_view text);
 // Printable ASCII only, cut after some 200 bytes: what a message, a title or a YAML text may hold.
 std::string printable(std::string_view text);
 // The same as a YAML text in double quotes.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace refit::detail

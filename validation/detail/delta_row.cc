@@ -106,8 +106,9 @@ std::variant<RowCase, RowSkip> delta_row_case(const PublishedRow& row) {
     if (!has_any(lower(row.method), {"object store", "relay"}))
       out.assumptions.emplace_back("Of both transports the object store is taken.");
   }
-  std::string text = fmt::format("scenario: {}\nassumptions:\n", quoted(row.id + ": " + row.model));
-  for (const std::string& line : out.assumptions) text += fmt::format("  - {}\n", quoted(line));
+  std::string text =
+      fmt::format("scenario: {}\nassumptions:\n", in_quotes(row.id + ": " + row.model));
+  for (const std::string& line : out.assumptions) text += fmt::format("  - {}\n", in_quotes(line));
   text +=
       fmt::format(R"(cluster:
   sites: [{{name: us-east-2}}, {{name: us-east-1}}]
