@@ -7,8 +7,8 @@
 #include <csv.h>
 #include <fmt/format.h>
 
-#include "base/detail/shown.h"
 #include "base/error.h"
+#include "base/shown.h"
 
 namespace refit {
 namespace {
@@ -104,7 +104,7 @@ CsvTable parse_csv(std::string_view text, const std::string& name) {
     if (!seen.emplace(trimmed(column)).second) {
       throw Error(ErrorCode::bad_input,
                   fmt::format("{}:{}: column '{}' is there twice; name each once", name,
-                              records.front().line, detail::shown(column)));
+                              records.front().line, shown(column)));
     }
   }
   records.erase(records.begin());

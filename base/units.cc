@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "base/detail/shown.h"
 #include "base/error.h"
+#include "base/shown.h"
 
 namespace refit {
 
@@ -49,9 +49,8 @@ constexpr Quantity kBytes{kByteUnits, "64 MiB"};
 constexpr Quantity kSeconds{kSecondUnits, "5 us"};
 
 [[noreturn]] void refuse(std::string_view text, std::string_view what, std::string_view right) {
-  throw Error(ErrorCode::bad_input,
-              fmt::format("{}: {}; write it like {}", text.empty() ? "''" : detail::shown(text),
-                          what, right));
+  throw Error(ErrorCode::bad_input, fmt::format("{}: {}; write it like {}",
+                                                text.empty() ? "''" : shown(text), what, right));
 }
 
 [[noreturn]] void refuse(std::string_view text, std::string_view what, const Quantity& quantity) {
@@ -123,10 +122,10 @@ std::vector<std::string_view> meant(std::string unit, const Quantity& quantity) 
   std::string right;
   for (const std::string_view name : meant(std::string(parts.unit.substr(0, 16)), quantity)) {
     if (!right.empty()) right += " or ";
-    right += fmt::format("'{} {}'", detail::shown(parts.digits), name);
+    right += fmt::format("'{} {}'", shown(parts.digits), name);
   }
   if (right.empty()) right = fmt::format("'{}'", quantity.example);
-  refuse(text, fmt::format("unknown unit '{}'", detail::shown(parts.unit)), right);
+  refuse(text, fmt::format("unknown unit '{}'", shown(parts.unit)), right);
 }
 
 // The number in the unit's base: bytes, seconds or bytes per second; finite and >= 0.

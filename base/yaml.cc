@@ -11,7 +11,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
-#include "base/detail/shown.h"
+#include "base/shown.h"
 #include "base/detail/yaml_document.h"
 #include "base/detail/yaml_text.h"
 #include "base/error.h"

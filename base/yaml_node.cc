@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/detail/shown.h"
+#include "base/shown.h"
 #include "base/detail/yaml_document.h"
 #include "base/error.h"
 #include "base/text_file.h"
@@ -24,7 +24,7 @@ namespace {
 std::string describe(const YamlItem& item) {
   switch (item.kind) {
     case YamlKind::scalar:
-      return fmt::format("'{}'", detail::shown(item.text));
+      return fmt::format("'{}'", shown(item.text));
     case YamlKind::list:
       return "a list";
     case YamlKind::map:
@@ -49,7 +49,7 @@ std::string unknown(std::string_view what, const std::string& word,
                     const std::vector<std::string>& known) {
   const auto nearest = nearest_word(word, known);
   const std::string hint = nearest ? fmt::format("did you mean '{}'? ", *nearest) : "";
-  return fmt::format("unknown {} '{}'; {}known {}s: {}", what, detail::shown(word), hint, what,
+  return fmt::format("unknown {} '{}'; {}known {}s: {}", what, shown(word), hint, what,
                      known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "base/yaml.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -25,7 +26,8 @@ constexpr const char* kFooter =
     "More: refit help, refit COMMAND --help.\n";
 
 int fail(ErrorCode code, const std::string& message) {
-  fmt::print(stderr, "{} {}\n", painted("refit:", Mark::alarm, paint_of_errors()), message);
+  fmt::print(stderr, "{} {}\n", painted("refit:", Mark::alarm, paint_of_errors()),
+             shown_message(message));
   return static_cast<int>(code);
 }
 

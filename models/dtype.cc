@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/shown.h"
 
 namespace refit {
 namespace {
@@ -63,7 +64,7 @@ Dtype parse_dtype(std::string_view text) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
   }
   throw Error(ErrorCode::bad_input,
-              fmt::format("'{}' is not an element type; use one of {}", text, known));
+              fmt::format("'{}' is not an element type; use one of {}", shown(text), known));
 }
 
 }  // namespace refit

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/shown.h"
 
 namespace refit {
 namespace {
@@ -41,7 +42,8 @@ Role parse_role(std::string_view text) {
     if (name == text) return value;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
   }
-  throw Error(ErrorCode::bad_input, fmt::format("'{}' is not a role; use one of {}", text, known));
+  throw Error(ErrorCode::bad_input,
+              fmt::format("'{}' is not a role; use one of {}", shown(text), known));
 }
 
 std::int64_t TensorSpec::elements() const {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "planner/plan.h"
 #include "planner/systems.h"
 
@@ -64,7 +65,7 @@ Policy named_policy(std::string_view name) {
       fmt::format("'{}' is neither a strategy (gather_broadcast, direct, reshard, hybrid, optimal, "
                   "owner_broadcast, stripe, object_store, relay_tree, delta_broadcast, "
                   "delta_reshard, delta_object_store, delta_relay_tree) nor a system ({})",
-                  name, fmt::join(known, ", ")));
+                  shown(name), fmt::join(known, ", ")));
 }
 
 }  // namespace refit

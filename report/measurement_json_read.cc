@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "report/measurement_json.h"
 
 namespace refit {
@@ -82,7 +83,7 @@ void Reader::allow_only(const Json& object, std::initializer_list<std::string_vi
                         const std::string& path) const {
   for (const auto& [key, value] : object.items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      fail(path, fmt::format("unknown member '{}'; use {}", key, fmt::join(keys, ", ")));
+      fail(path, fmt::format("unknown member '{}'; use {}", shown(key), fmt::join(keys, ", ")));
     }
   }
 }
@@ -185,7 +186,7 @@ void Reader::read_fault(const Json& value, RunReport& report) const {
   if (policy == to_string(FaultPolicy::rebuild)) {
     fault.policy = FaultPolicy::rebuild;
   } else if (policy != to_string(FaultPolicy::shrink)) {
-    fail("fault.policy", fmt::format("expected shrink or rebuild, got '{}'", policy));
+    fail("fault.policy", fmt::format("expected shrink or rebuild, got '{}'", shown(policy)));
   }
   fault.detected_s = seconds(member(value, "detected_s", "fault"), "fault.detected_s");
   fault.reconnected_s = seconds(member(value, "reconnected_s", "fault"), "fault.reconnected_s");

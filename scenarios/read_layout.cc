@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "scenarios/detail/read.h"
 
 namespace refit::detail {
@@ -27,7 +28,7 @@ class RankList {
     const auto first = whole_number(text.substr(0, dots));
     const auto last = dots == std::string::npos ? first : whole_number(text.substr(dots + 2));
     if (!first || !last || *last < *first) {
-      node.fail(fmt::format("'{}' is no rank; write 5, or 0..3 for 0 to 3", text));
+      node.fail(fmt::format("'{}' is no rank; write 5, or 0..3 for 0 to 3", shown(text)));
     }
     if (static_cast<std::size_t>(*last) >= seen_.size()) {
       node.fail(fmt::format("rank {} is named, but the cluster has GPUs 0 to {}", *last,
@@ -55,7 +56,7 @@ Placement read_placement(const YamlNode& node) {
   const auto refuse = [&]() {
     node.fail(fmt::format(
         "'{}' is no placement; write replicate, shard(0) or shard(0, chunk | balanced | even)",
-        text));
+        shown(text)));
   };
   if (!text.starts_with("shard(") || !text.ends_with(")")) refuse();
   std::string inside = text.substr(6, text.size() - 7);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "schedule/detail/schedule_json_builder.h"
 #include "schedule/detail/schedule_json_items.h"
 #include "schedule/detail/schedule_json_limits.h"
@@ -113,13 +114,13 @@ class Reader {
 bool Reader::key(std::string& word) {
   if (depth_ > 1) {
     if (!builder_.name_next(word))
-      json_.fail(place(), fmt::format("a member '{}' stands here twice", word));
+      json_.fail(place(), fmt::format("a member '{}' stands here twice", shown(word)));
     return true;
   }
   const auto found = std::find(kKeys.begin(), kKeys.end(), word);
   if (found == kKeys.end()) {
-    json_.fail("",
-               fmt::format("unknown member '{}'; a schedule has {}", word, fmt::join(kKeys, ", ")));
+    json_.fail("", fmt::format("unknown member '{}'; a schedule has {}", shown(word),
+                               fmt::join(kKeys, ", ")));
   }
   key_ = static_cast<Key>(found - kKeys.begin());
   if (has(*key_)) json_.fail(word, "the member stands here twice");

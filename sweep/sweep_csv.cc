@@ -10,6 +10,7 @@
 
 #include "base/csv_table.h"
 #include "base/error.h"
+#include "base/shown.h"
 
 namespace refit {
 namespace {
@@ -49,7 +50,7 @@ class Cells {
     const char* end = cell.data() + cell.size();
     const auto [stop, error] = std::from_chars(cell.data(), end, value);
     if (error != std::errc() || stop != end)
-      fail(fmt::format("{}: expected a number, got '{}'", what, cell));
+      fail(fmt::format("{}: expected a number, got '{}'", what, shown(cell)));
     return value;
   }
 
@@ -62,7 +63,7 @@ class Cells {
     const std::string& cell = text();
     for (const auto& [outcome, word] : kOutcomes)
       if (cell == word) return outcome;
-    fail(fmt::format("outcome: expected predicted, infeasible or failed, got '{}'", cell));
+    fail(fmt::format("outcome: expected predicted, infeasible or failed, got '{}'", shown(cell)));
   }
 
   [[noreturn]] void fail(const std::string& message) const {

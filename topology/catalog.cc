@@ -3,6 +3,7 @@
 
 #include "base/embedded.h"
 #include "base/error.h"
+#include "base/shown.h"
 #include "topology/cluster_yaml.h"
 #include "topology/detail/group_keys.h"
 
@@ -55,7 +56,7 @@ CatalogCluster catalog_cluster(const std::string& name) {
     if (file.name == name) return read_entry(file);
   }
   throw Error(ErrorCode::bad_input, fmt::format("no cluster '{}' in the catalog; use one of {}",
-                                                name, fmt::join(catalog_clusters(), ", ")));
+                                                shown(name), fmt::join(catalog_clusters(), ", ")));
 }
 
 }  // namespace refit

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "topology/detail/cluster_check.h"
 #include "topology/detail/group_keys.h"
 
@@ -105,8 +106,8 @@ CatalogCluster read_catalog_name(const YamlNode& node) {
   const std::vector<std::string> known = catalog_clusters();
   const std::string name = read_name(node);
   if (std::find(known.begin(), known.end(), name) == known.end()) {
-    node.fail(
-        fmt::format("no cluster '{}' in the catalog; use one of {}", name, fmt::join(known, ", ")));
+    node.fail(fmt::format("no cluster '{}' in the catalog; use one of {}", shown(name),
+                          fmt::join(known, ", ")));
   }
   return catalog_cluster(name);
 }
@@ -169,7 +170,7 @@ int read_site_name(const YamlNode& node, const std::vector<std::string>& sites) 
   const std::string name = read_name(node);
   const auto found = std::find(sites.begin(), sites.end(), name);
   if (found == sites.end()) {
-    node.fail(fmt::format("no site '{}'; use one of {}", name, fmt::join(sites, ", ")));
+    node.fail(fmt::format("no site '{}'; use one of {}", shown(name), fmt::join(sites, ", ")));
   }
   return static_cast<int>(found - sites.begin());
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "validation/detail/log_lines.h"
 #include "validation/measured_series.h"
 
@@ -13,7 +14,6 @@ namespace refit {
 namespace {
 
 using detail::number_in;
-using detail::shown;
 
 constexpr double kMebibyte = 1 << 20;
 constexpr double kMostRanks = 1 << 20;

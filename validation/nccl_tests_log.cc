@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "validation/detail/log_lines.h"
 #include "validation/measured_series.h"
 
@@ -16,7 +17,6 @@ namespace refit {
 namespace {
 
 using detail::number_in;
-using detail::shown;
 using enum NcclOperation;
 using Words = std::vector<std::string_view>;
 

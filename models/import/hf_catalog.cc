@@ -4,6 +4,7 @@
 
 #include "base/embedded.h"
 #include "base/error.h"
+#include "base/shown.h"
 #include "models/import/hf_config.h"
 
 namespace refit {
@@ -23,7 +24,7 @@ ModelSpec catalog_model(const std::string& name, const HfConfigOptions& options)
     known += fmt::format("{}{}", known.empty() ? "" : ", ", file.name);
   }
   throw Error(ErrorCode::bad_input,
-              fmt::format("model '{}' is not in the catalog; use one of {}", name, known));
+              fmt::format("model '{}' is not in the catalog; use one of {}", shown(name), known));
 }
 
 }  // namespace refit

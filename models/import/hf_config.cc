@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "models/import/hf_families.h"
 #include "models/import/hf_json.h"
 #include "models/import/hf_keys.h"
@@ -19,7 +20,8 @@ const HfFamily& find_family(const std::string& architecture, const HfKeys& root)
     if (family.architecture == architecture) return family;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", family.architecture);
   }
-  root.fail("architectures", fmt::format("'{}' is not known; known are {}", architecture, known));
+  root.fail("architectures",
+            fmt::format("'{}' is not known; known are {}", shown(architecture), known));
 }
 
 // Multimodal configurations nest the language model; some keep these two keys outside only.

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 
 namespace refit {
 namespace {
@@ -105,8 +106,9 @@ class RepeatedKeys : public nlohmann::json_sax<Json> {
   }
   bool key(string_t& name) override {
     if (open_objects_.back().insert(name).second) return true;
-    throw Error(ErrorCode::bad_input,
-                fmt::format("{}: key '{}' stands twice in one object; keep one", where_, name));
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("{}: key '{}' stands twice in one object; keep one", where_, shown(name)));
   }
 
   bool null() override { return true; }
@@ -145,9 +147,10 @@ Json parse_hf_json(const std::string& text, const std::string& where) {
   } catch (const Json::parse_error& error) {
     const std::size_t last_read = error.byte > 0 ? error.byte - 1 : 0;
     fail_at(where, text, strict.offset_in_original(last_read),
-            fmt::format("not JSON: {}", reason(error.what())));
+            fmt::format("not JSON: {}", shown(reason(error.what()), 200)));
   } catch (const Json::exception& error) {
-    throw Error(ErrorCode::bad_input, fmt::format("{}: not JSON: {}", where, reason(error.what())));
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: not JSON: {}", where, shown(reason(error.what()), 200)));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 
 namespace refit {
 namespace {
@@ -134,8 +135,9 @@ void HfKeys::expect_flag(std::string_view key, bool expected) const {
 }
 
 void HfKeys::fail(std::string_view key, std::string_view message) const {
-  throw HfKeyError(where_, fmt::format("{}{}", path_, key),
-                   fmt::format("key '{}{}': {}", path_, key, message));
+  throw HfKeyError(
+      where_, fmt::format("{}{}", path_, key),
+      fmt::format("key '{}': {}", shown(fmt::format("{}{}", path_, key), 120), message));
 }
 
 void HfKeys::fail_missing(Spellings spellings) const {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shown.h"
 #include "models/import/hf_attention.h"
 #include "models/import/hf_families.h"
 #include "models/import/hf_feed_forward.h"
@@ -32,9 +33,9 @@ std::vector<Block> read_pattern(const HfKeys& keys, std::string_view words_key,
     for (const BlockName& known : kBlockNames) {
       if (spelling(known) == name) return blocks.push_back(known.block);
     }
-    keys.fail(
-        key,
-        fmt::format("'{}' is not known; use mamba (M), moe (E), attention (*) or mlp (-)", name));
+    keys.fail(key,
+              fmt::format("'{}' is not known; use mamba (M), moe (E), attention (*) or mlp (-)",
+                          shown(fmt::format("{}", name))));
   };
   if (keys.has(words_key)) {
     for (const std::string& word : keys.words(words_key)) {

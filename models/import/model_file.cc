@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "base/text_file.h"
 #include "base/units.h"
 #include "models/import/hf_json.h"
@@ -59,7 +60,7 @@ void add_tensors(const std::string& path, std::vector<ListedTensor>& tensors) {
     try {
       listed.dtype = parse_dtype(tensor.dtype);
     } catch (const Error& error) {
-      fail(path, fmt::format("{}: dtype: {}", tensor.name, error.what()));
+      fail(path, fmt::format("{}: dtype: {}", shown(tensor.name, 120), error.what()));
     }
     tensors.push_back(std::move(listed));
   }
@@ -79,13 +80,14 @@ std::vector<ListedTensor> tensors_beside(const std::string& text, const std::str
     if (!fs::exists(beside, ignored))
       fail(path, fmt::format("an index has no shapes, and {} is not beside it; use the model's "
                              "config.json, or bring the files",
-                             file));
+                             shown(file)));
     const std::size_t before = tensors.size();
     add_tensors(beside.string(), tensors);
     for (std::size_t i = before; i < tensors.size(); ++i) {
       const auto listed = file_of.find(tensors[i].name);
       if (listed == file_of.end() || listed->second != file)
-        fail(path, fmt::format("{} is in {}, but not so in the index", tensors[i].name, file));
+        fail(path, fmt::format("{} is in {}, but not so in the index", shown(tensors[i].name, 120),
+                               shown(file)));
     }
   }
   if (tensors.size() != file_of.size())
@@ -169,9 +171,9 @@ std::vector<std::string> differences(const CheckpointIndex& index, const ModelSp
   std::vector<std::string> found;
   const auto say = [&](const std::vector<std::string>& names, const char* what) {
     if (names.empty()) return;
-    found.push_back(fmt::format("{} {} {}, such as {}",
-                                format_count(static_cast<std::int64_t>(names.size())),
-                                names.size() == 1 ? "tensor" : "tensors", what, names.front()));
+    found.push_back(
+        fmt::format("{} {} {}, such as {}", format_count(static_cast<std::int64_t>(names.size())),
+                    names.size() == 1 ? "tensor" : "tensors", what, shown(names.front(), 120)));
   };
   say(without(expected, listed), fmt::format("of {} not in the index", model.name).c_str());
   say(without(listed, expected), fmt::format("of the index not in {}", model.name).c_str());

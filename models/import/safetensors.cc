@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/shown.h"
 
 namespace refit {
 namespace {
@@ -46,7 +47,8 @@ Json parse_object(std::string_view text, const std::string& where) {
       keys.pop_back();
     } else if (event == Json::parse_event_t::key) {
       const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys.back().insert(key).second) refuse(where, fmt::format("names '{}' twice", key));
+      if (!keys.back().insert(key).second)
+        refuse(where, fmt::format("names '{}' twice", shown(key, 120)));
     }
     return true;
   };
@@ -62,7 +64,8 @@ Json parse_object(std::string_view text, const std::string& where) {
 
 std::uint64_t natural(const Json& json, const std::string& where) {
   if (!json.is_number_unsigned()) {
-    refuse(where, fmt::format("is {}; use a whole number from 0 on", json.dump().substr(0, 40)));
+    refuse(where,
+           fmt::format("is {}; use a whole number from 0 on", shown(json.dump(-1, ' ', true), 40)));
   }
   return json.get<std::uint64_t>();
 }
@@ -71,10 +74,6 @@ const Json& member(const Json& object, const char* key, const std::string& where
   const auto found = object.find(key);
   if (found == object.end()) refuse(where, fmt::format("has no '{}'", key));
   return *found;
-}
-
-std::string shown(std::string_view name) {
-  return name.size() <= 120 ? std::string(name) : std::string(name.substr(0, 117)) + "...";
 }
 
 int bits_of(const std::string& dtype, const std::string& where) {
@@ -102,7 +101,7 @@ std::uint64_t bytes_of(const SafetensorsTensor& tensor, const std::string& where
 
 SafetensorsTensor read_tensor(const std::string& name, const Json& json, std::uint64_t data_begin,
                               std::uint64_t data_bytes, const std::string& file) {
-  const std::string where = fmt::format("{}: {}", file, shown(name));
+  const std::string where = fmt::format("{}: {}", file, shown(name, 120));
   if (!json.is_object()) refuse(where, "is no object with dtype, shape and data_offsets");
   SafetensorsTensor tensor;
   tensor.name = name;
@@ -145,7 +144,7 @@ void require_cover(const SafetensorsHeader& header, std::uint64_t file_bytes,
   std::uint64_t end = header.data_begin;
   for (const SafetensorsTensor& tensor : header.tensors) {
     if (tensor.begin != end) {
-      refuse(fmt::format("{}: {}.data_offsets", where, shown(tensor.name)),
+      refuse(fmt::format("{}: {}.data_offsets", where, shown(tensor.name, 120)),
              fmt::format("begin at byte {} of the data, the tensor before ends at {}: {}",
                          tensor.begin - header.data_begin, end - header.data_begin,
                          tensor.begin > end ? "a hole" : "an overlap"));
@@ -211,7 +210,7 @@ std::map<std::string, std::string> read_safetensors_index(const std::string& tex
   if (!map.is_object()) refuse(where + ": weight_map", "is no object of tensor and file names");
   std::map<std::string, std::string> files;
   for (const auto& [name, file] : map.items()) {
-    const std::string place = fmt::format("{}: weight_map.{}", where, shown(name));
+    const std::string place = fmt::format("{}: weight_map.{}", where, shown(name, 120));
     if (!file.is_string()) refuse(place, "is no file name");
     const auto& file_name = file.get_ref<const std::string&>();
     // A list may come from anybody; it shall not lead out of its folder.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "base/text_file.h"
 
 namespace refit {
@@ -56,10 +57,10 @@ SafetensorsCheckpoint::SafetensorsCheckpoint(const std::string& path, MappedFile
     for (const CheckpointTensor& tensor : tensors_) {
       const auto found = listed.find(tensor.tensor.name);
       if (found == listed.end() || found->second != in_order[tensor.file]) {
-        refuse(
-            files_[tensor.file].path(),
-            fmt::format("has tensor {}, which {} {}", tensor.tensor.name, entry,
-                        found == listed.end() ? "does not list" : "says is in " + found->second));
+        refuse(files_[tensor.file].path(),
+               fmt::format(
+                   "has tensor {}, which {} {}", shown(tensor.tensor.name, 120), entry,
+                   found == listed.end() ? "does not list" : "says is in " + shown(found->second)));
       }
     }
     if (tensors_.size() != listed.size()) {
@@ -67,7 +68,8 @@ SafetensorsCheckpoint::SafetensorsCheckpoint(const std::string& path, MappedFile
       for (const CheckpointTensor& tensor : tensors_) there.insert(tensor.tensor.name);
       for (const auto& [tensor, file] : listed) {
         if (!there.contains(tensor)) {
-          refuse(entry, fmt::format("lists tensor {} in {}, which does not have it", tensor, file));
+          refuse(entry, fmt::format("lists tensor {} in {}, which does not have it",
+                                    shown(tensor, 120), shown(file)));
         }
       }
     }

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "models/import/hf_json.h"
 #include "models/import/hf_tensor_list.h"
 
@@ -145,22 +146,22 @@ std::vector<Group> grouped(const std::vector<ListedTensor>& tensors, const std::
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const ListedTensor& tensor = tensors[i];
     if (tensor.shape.empty() || tensor.shape.size() > 16)
-      fail(where, fmt::format("{}: has {} dims; 1 to 16 can be planned", tensor.name,
+      fail(where, fmt::format("{}: has {} dims; 1 to 16 can be planned", shown(tensor.name, 120),
                               tensor.shape.size()));
     for (const std::int64_t size : tensor.shape) {
       if (size < 1 || size > kMostDim)
-        fail(where,
-             fmt::format("{}: a dim of {}; from 1 to 2^40 can be planned", tensor.name, size));
+        fail(where, fmt::format("{}: a dim of {}; from 1 to 2^40 can be planned",
+                                shown(tensor.name, 120), size));
     }
     Numbered n = numbered(tensor.name);
     const auto [found, is_new] =
         by_name.try_emplace(n.name, Group{i, n, tensor.shape, tensor.dtype, {}});
     Group& group = found->second;
     if (!is_new && (!n.expert || group.shape != tensor.shape || group.dtype != tensor.dtype))
-      fail(where,
-           fmt::format("{}: stands twice, or has another shape than other experts", tensor.name));
+      fail(where, fmt::format("{}: stands twice, or has another shape than other experts",
+                              shown(tensor.name, 120)));
     if (n.expert && !group.experts.insert(*n.expert).second)
-      fail(where, fmt::format("{}: stands twice", tensor.name));
+      fail(where, fmt::format("{}: stands twice", shown(tensor.name, 120)));
   }
   std::vector<Group> groups;
   for (auto& [name, group] : by_name) {
@@ -168,7 +169,7 @@ std::vector<Group> grouped(const std::vector<ListedTensor>& tensors, const std::
     if (count > 0 && *group.experts.rbegin() != count - 1)
       fail(where, fmt::format("{}: {} experts are there, the last has number {}; the list is not "
                               "whole",
-                              name, count, *group.experts.rbegin()));
+                              shown(name, 120), count, *group.experts.rbegin()));
     groups.push_back(std::move(group));
   }
   std::sort(groups.begin(), groups.end(),
@@ -239,11 +240,12 @@ ModelSpec model_of_tensors(const std::vector<ListedTensor>& tensors, const std::
     const bool is_mtp = group.numbered.layer && mtp_layers.count(*group.numbered.layer) > 0;
     if (!place && is_mtp) place = Place{Role::norm, ""};
     if (!place) {
-      unknown.push_back(group.numbered.name);
+      unknown.push_back(shown(group.numbered.name, 120));
       continue;
     }
     if (group.numbered.layer && *group.numbered.layer >= kMostLayers)
-      fail(where, fmt::format("{}: a layer beyond {}", group.numbered.name, kMostLayers));
+      fail(where,
+           fmt::format("{}: a layer beyond {}", shown(group.numbered.name, 120), kMostLayers));
     TensorSpec spec = spec_of(group, stem, *place, mtp_layers);
     if (spec.layer) model.layers = std::max(model.layers, *spec.layer + 1);
     if (!stem.scales) model.experts = std::max(model.experts, spec.experts);
@@ -253,12 +255,12 @@ ModelSpec model_of_tensors(const std::vector<ListedTensor>& tensors, const std::
     list.add(std::move(spec));
   }
   if (!unknown.empty()) {
-    const std::size_t shown = std::min<std::size_t>(unknown.size(), 5);
+    const std::size_t first = std::min<std::size_t>(unknown.size(), 5);
     fail(where,
          fmt::format(
              "no rule says how ranks divide {}{}; use the model's config.json",
-             fmt::join(unknown.begin(), unknown.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-             unknown.size() > shown ? fmt::format(" and {} more", unknown.size() - shown) : ""));
+             fmt::join(unknown.begin(), unknown.begin() + static_cast<std::ptrdiff_t>(first), ", "),
+             unknown.size() > first ? fmt::format(" and {} more", unknown.size() - first) : ""));
   }
   if (groups.empty()) fail(where, "has no tensors");
   if (model.layers == 0) fail(where, "no tensor is of a layer (layers.N.); is it a whole model?");
@@ -283,22 +285,22 @@ ModelSpec parse_m2n_model(const std::string& json, const std::string& where) {
   for (const auto& [name, value] : document.items()) {
     const auto shape = value.is_object() ? value.find("shape") : value.end();
     if (!value.is_object() || shape == value.end() || !shape->is_array())
-      fail(where, fmt::format("{}: expected {{\"shape\": [...], \"dtype\": \"BF16\"}}",
-                              name.substr(0, 120)));
+      fail(where,
+           fmt::format("{}: expected {{\"shape\": [...], \"dtype\": \"BF16\"}}", shown(name, 120)));
     ListedTensor tensor{name, {}, Dtype::bf16};
     for (const auto& size : *shape) {
       if (!size.is_number_integer())
-        fail(where, fmt::format("{}: shape is no list of sizes", name));
+        fail(where, fmt::format("{}: shape is no list of sizes", shown(name, 120)));
       tensor.shape.push_back(size.get<std::int64_t>());
     }
     const auto dtype = value.find("dtype");
     // The bench counts two bytes for types that it does not know; a plan should not.
     if (dtype == value.end() || !dtype->is_string())
-      fail(where, fmt::format("{}: missing dtype, such as \"BF16\"", name));
+      fail(where, fmt::format("{}: missing dtype, such as \"BF16\"", shown(name, 120)));
     try {
       tensor.dtype = parse_dtype(dtype->get<std::string>());
     } catch (const Error& error) {
-      fail(where, fmt::format("{}: dtype: {}", name, error.what()));
+      fail(where, fmt::format("{}: dtype: {}", shown(name, 120), error.what()));
     }
     tensors.push_back(std::move(tensor));
   }

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "scenarios/import/shell_words.h"
 
 namespace refit {
@@ -37,7 +38,7 @@ class Parser {
     throw Error(ErrorCode::bad_input,
                 fmt::format("{}: {}, in '{}' behind '{}'; expected something like "
                             "sglang:d4p1t4+megatron:(attn:d1p4t2c2|ffn:d1p4t2e2)",
-                            where_, message, text_, text_.substr(0, at_)));
+                            where_, message, shown(text_, 200), shown(text_.substr(0, at_), 200)));
   }
 
   bool done() const { return at_ == text_.size(); }
@@ -69,7 +70,8 @@ class Parser {
       if (letter == 'm') letter = 't';
       if (letter == 's') letter = 'c';
       if (std::string("dptce").find(letter) == std::string::npos)
-        fail(fmt::format("unknown degree '{}'; known are d, p, t, c, e", text_[at_ - 1]));
+        fail(fmt::format("unknown degree '{}'; known are d, p, t, c, e",
+                         shown(text_.substr(at_ - 1, 1))));
       std::int64_t size = 0;
       const auto [stop, error] =
           std::from_chars(text_.data() + at_, text_.data() + text_.size(), size);
@@ -97,7 +99,7 @@ void read_generation(Parser& parser, Imported& out, std::int64_t& gpus) {
   const std::string backend = parser.backend();
   if (backend != "sglang" && backend != "vllm")
     parser.fail(backend.empty() ? "the engine of generation is missing"
-                                : fmt::format("no layout is known of '{}'", backend));
+                                : fmt::format("no layout is known of '{}'", shown(backend)));
   const Degrees degrees = parser.degrees();
   ImportedPart& part = out.generation;
   set_key(part, "engine", backend, backend);
@@ -169,8 +171,8 @@ void read_training(Parser& parser, Imported& out, std::int64_t& gpus) {
     copy(part, "context", dense, 'c');
     copy(part, "expert", experts, 'e');
   } else {
-    parser.fail(
-        fmt::format("no layout is known of '{}'; known are fsdp, archon, megatron", backend));
+    parser.fail(fmt::format("no layout is known of '{}'; known are fsdp, archon, megatron",
+                            shown(backend)));
   }
 }
 

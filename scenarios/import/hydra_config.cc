@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "base/text_file.h"
 #include "base/yaml.h"
 
@@ -152,9 +153,9 @@ HydraNode parse_value(const std::string& text, const std::string& word) {
     node.kind = Kind::scalar;  // no YAML could hold a bare reference
     node.text = text;
   } else {
-    node = from_yaml(YamlNode::parse_text(text, "override " + word));
+    node = from_yaml(YamlNode::parse_text(text, "override " + shown(word, 200)));
   }
-  const std::string where = "override " + word;
+  const std::string where = "override " + shown(word, 200);
   const auto mark = [&](HydraNode& n, const auto& self) -> void {
     n.where = where;
     for (auto& [key, child] : n.children) self(child, self);
@@ -169,7 +170,7 @@ void take_away(HydraNode& root, const std::string& path, const std::string& wher
   for (std::size_t i = 0; i + 1 < keys.size() && node != nullptr; ++i)
     node = child_of(*node, keys[i]);
   if (node == nullptr || node->child(keys.back()) == nullptr)
-    fail(where, fmt::format("there is no {} to take away", path));
+    fail(where, fmt::format("there is no {} to take away", shown(path, 120)));
   remove(*node, keys.back());
 }
 
@@ -178,8 +179,9 @@ void take_away(HydraNode& root, const std::string& path, const std::string& wher
   std::vector<std::string> known;
   for (const auto& [name, child] : map.children) known.push_back(name);
   const auto near = nearest_word(key, known);
-  fail(where, fmt::format("there is no {} to change{}; to add it write '+{}=...'", path,
-                          near ? fmt::format(" (did you mean '{}'?)", *near) : "", path));
+  fail(where, fmt::format("there is no {} to change{}; to add it write '+{}=...'", shown(path, 120),
+                          near ? fmt::format(" (did you mean '{}'?)", shown(*near)) : "",
+                          shown(path, 120)));
 }
 
 template <class Number>
@@ -212,7 +214,7 @@ const HydraNode* HydraNode::child(std::string_view key) const {
 }
 
 void HydraValue::fail(const std::string& message) const {
-  throw Error(ErrorCode::bad_input, fmt::format("{}: {}: {}", where, path, message));
+  throw Error(ErrorCode::bad_input, fmt::format("{}: {}: {}", where, shown(path, 200), message));
 }
 
 std::int64_t HydraValue::integer(std::int64_t least, std::int64_t most) const {
@@ -223,7 +225,7 @@ std::int64_t HydraValue::integer(std::int64_t least, std::int64_t most) const {
       value = static_cast<std::int64_t>(*real);
   }
   if (!value || *value < least || *value > most)
-    fail(fmt::format("expected an integer from {} to {}, got '{}'", least, most, text));
+    fail(fmt::format("expected an integer from {} to {}, got '{}'", least, most, shown(text)));
   return *value;
 }
 
@@ -231,12 +233,13 @@ bool HydraValue::boolean() const {
   const std::string word = lower(text);
   if (word == "true" || word == "yes" || word == "on" || word == "1") return true;
   if (word == "false" || word == "no" || word == "off" || word == "0") return false;
-  fail(fmt::format("expected true or false, got '{}'", text));
+  fail(fmt::format("expected true or false, got '{}'", shown(text)));
 }
 
 double HydraValue::number() const {
   const auto value = whole<double>(text);
-  if (!value || !std::isfinite(*value)) fail(fmt::format("expected a number, got '{}'", text));
+  if (!value || !std::isfinite(*value))
+    fail(fmt::format("expected a number, got '{}'", shown(text)));
   return *value;
 }
 
@@ -253,7 +256,7 @@ HydraConfig HydraConfig::parse(const std::string& text, const std::string& name)
 }
 
 void HydraConfig::apply(const std::string& word, bool has_base) {
-  const std::string where = "override " + word;
+  const std::string where = "override " + shown(word, 200);
   const std::size_t first = std::min(word.find_first_not_of("+~"), word.size());
   const std::string sign = word.substr(0, first);
   const std::size_t equals = word.find('=');

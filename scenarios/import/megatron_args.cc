@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "base/units.h"
 #include "models/import/hf_config.h"
 #include "scenarios/import/megatron_model.h"
@@ -51,7 +52,7 @@ class Args {
     const auto [stop, error] = std::from_chars(word->data(), end, value);
     if (error != std::errc() || stop != end || value < least || value > kMost)
       fail(*flags_.find(flag),
-           fmt::format("expected an integer from {} to {}, got '{}'", least, kMost, *word));
+           fmt::format("expected an integer from {} to {}, got '{}'", least, kMost, shown(*word)));
     return value;
   }
 

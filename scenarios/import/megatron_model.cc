@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "models/import/hf_config.h"
 #include "scenarios/import/megatron_args.h"
 
@@ -76,8 +77,9 @@ std::int64_t integer_at(const std::string& text, std::size_t& at) {
 }
 
 [[noreturn]] void fail_freq(const std::string& text) {
-  throw Error(ErrorCode::bad_input,
-              fmt::format("expected a number, or lists such as [0]*3+[1]*58, got '{}'", text));
+  throw Error(
+      ErrorCode::bad_input,
+      fmt::format("expected a number, or lists such as [0]*3+[1]*58, got '{}'", shown(text)));
 }
 
 }  // namespace
@@ -112,8 +114,8 @@ std::vector<bool> read_moe_layer_freq(const std::string& original, int layers) {
     const auto length = static_cast<std::int64_t>(pattern.size());
     const auto more = static_cast<std::int64_t>(list.size());
     if (more > 0 && times > (layers - length) / more) {
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("has more entries than the {} layers: '{}'", layers, original));
+      throw Error(ErrorCode::bad_input, fmt::format("has more entries than the {} layers: '{}'",
+                                                    layers, shown(original)));
     }
     for (std::int64_t i = 0; more > 0 && i < times; ++i)
       pattern.insert(pattern.end(), list.begin(), list.end());
@@ -122,7 +124,7 @@ std::vector<bool> read_moe_layer_freq(const std::string& original, int layers) {
   }
   if (pattern.size() != static_cast<std::size_t>(layers)) {
     throw Error(ErrorCode::bad_input, fmt::format("has {} entries, but there are {} layers: '{}'",
-                                                  pattern.size(), layers, original));
+                                                  pattern.size(), layers, shown(original)));
   }
   return pattern;
 }

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "scenarios/import/nemo_rl_sides.h"
 
 namespace refit {
@@ -78,7 +79,7 @@ void read_model(HydraConfig& recipe, Imported& out) {
     } else {
       out.left_out.push_back(
           fmt::format("policy.model_name: '{}' is no model of the catalog; its config.json will do",
-                      name->text.substr(0, 200)));
+                      shown(name->text, 200)));
     }
   }
   if (const auto mtp = recipe.find("policy.megatron_cfg.mtp_num_layers")) {
@@ -128,7 +129,7 @@ void read_runtime(HydraConfig& recipe, Imported& out) {
             "loss_fn.use_importance_sampling_correction");
   if (const auto size = recipe.find("policy.refit_buffer_size_gb")) {
     if (!(size->number() > 0 && size->number() < 1e6))
-      size->fail(fmt::format("expected a size above 0 in GiB, got '{}'", size->text));
+      size->fail(fmt::format("expected a size above 0 in GiB, got '{}'", shown(size->text)));
     set_key(out.runtime, "refit_buffer", fmt::format("{} GiB", size->text), size->path);
   }
   if (const auto bucket = recipe.find("policy.generation.refit_cfg.sparse.storage.s3_bucket"))
@@ -157,12 +158,12 @@ void read_transport(HydraConfig& recipe, const Worlds& worlds, Imported& out) {
         "--runtime nemo_rl_{}sparse",
         value->text, value->text == "vllm_s3_sparse" ? "s3_" : "");
   } else if (value->text.find(':') != std::string::npos) {
-    way = fmt::format("{}: somebody's own; nothing is known of it", value->text);
+    way = fmt::format("{}: somebody's own; nothing is known of it", shown(value->text));
   } else {
     value->fail(
         fmt::format("unknown transport '{}'; use null, nccl_reshard, nixl, "
                     "vllm_zmq_sparse, vllm_s3_sparse or module:Class",
-                    value->text));
+                    shown(value->text)));
   }
   out.assumptions.push_back("the recipe's refit_transport is " + way);
 }
@@ -252,8 +253,8 @@ void report_unknown(HydraConfig& recipe, Imported& out) {
       const std::string last = value.path.substr(value.path.rfind('.') + 1);
       if (is_off || has_any(value.path, kHarmless) || !has_any(last, kTelling)) continue;
       if (is_of_idle_engine(value.path, recipe)) continue;
-      out.left_out.push_back(fmt::format("{}: {} ({}): not understood", value.path,
-                                         value.text.substr(0, 80), value.where));
+      out.left_out.push_back(fmt::format("{}: {} ({}): not understood", shown(value.path, 200),
+                                         shown(value.text, 80), value.where));
     }
   }
   for (const char* path : {"policy.megatron_cfg.peft.enabled",

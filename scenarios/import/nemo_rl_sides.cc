@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 
 namespace refit {
 namespace {
@@ -33,7 +34,8 @@ void set_precision(ImportedPart& part, const HydraValue& value) {
   if (word == "float16" || word == "fp16" || word == "half")
     return set_key(part, "precision", "fp16", value.path);
   if (word == "float32" || word == "fp32") return set_key(part, "precision", "fp32", value.path);
-  value.fail(fmt::format("unknown precision '{}'; known are bfloat16, float16, float32", word));
+  value.fail(
+      fmt::format("unknown precision '{}'; known are bfloat16, float16, float32", shown(word)));
 }
 
 void read_megatron_stages(HydraConfig& recipe, ImportedPart& part) {
@@ -260,8 +262,8 @@ void read_nemo_rl_generation(HydraConfig& recipe, Imported& out) {
   if (word == "vllm" || word == "dynamo") return read_vllm(recipe, out);
   if (word == "sglang") return read_sglang(recipe, out);
   if (word == "megatron") return read_megatron_generation(recipe, out);
-  backend->fail(
-      fmt::format("no layout is known of '{}'; known are vllm, dynamo, sglang, megatron", word));
+  backend->fail(fmt::format("no layout is known of '{}'; known are vllm, dynamo, sglang, megatron",
+                            shown(word)));
 }
 
 }  // namespace refit

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "scenarios/import/hydra_config.h"
 #include "scenarios/import/shell_words.h"
 
@@ -138,7 +139,8 @@ void read_rollout(Overrides& said, const ImportAnswers& answers, Imported& out) 
   if (name && engine.empty()) {
     engine = name->text;
     if (engine != "vllm" && engine != "sglang")
-      name->fail(fmt::format("no layout is known of '{}'; known are vllm and sglang", engine));
+      name->fail(
+          fmt::format("no layout is known of '{}'; known are vllm and sglang", shown(engine)));
     set_key(part, "engine", engine, name->path);
   } else if (engine.empty()) {
     out.asked.push_back("generation.engine: no rollout.name; vllm or sglang");
@@ -206,7 +208,7 @@ void report_unknown(Overrides& said, Imported& out) {
       if (has("parallel") || has("pipeline") || has("precision") || has("quant") || has("dtype") ||
           has("lora") || has("eplb") || has("num_layers") || has("redundan"))
         out.left_out.push_back(
-            fmt::format("{}: {}: not understood", value.path, value.text.substr(0, 80)));
+            fmt::format("{}: {}: not understood", shown(value.path, 200), shown(value.text, 80)));
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "base/shown.h"
 #include "schedule/detail/schedule_json_limits.h"
 
 namespace refit::detail {
@@ -160,7 +161,7 @@ Coding ScheduleItems::coding(const Json& value) const {
       words.push_back(to_string(one));
     }
     json_.fail(fmt::format("coding.{}", key),
-               fmt::format("expected one of {}, got '{}'", fmt::join(words, ", "), text));
+               fmt::format("expected one of {}, got '{}'", fmt::join(words, ", "), shown(text)));
   };
   Coding coding;
   coding.codec = word("codec", codecs());

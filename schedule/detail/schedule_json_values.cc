@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/shown.h"
 
 namespace refit::detail {
 
@@ -30,7 +31,7 @@ void JsonValues::allow_only(const Json& object, std::initializer_list<std::strin
                             const std::string& path) const {
   for (const auto& [key, value] : object.items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      fail(path, fmt::format("unknown member '{}'; use {}", key, fmt::join(keys, ", ")));
+      fail(path, fmt::format("unknown member '{}'; use {}", shown(key), fmt::join(keys, ", ")));
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/file_kind.h"
+#include "base/shown.h"
 #include "topology/import/cluster_import.h"
 #include "topology/import/ibnetdiscover.h"
 #include "topology/import/nccl_topology.h"
@@ -18,13 +19,6 @@ namespace {
 
 void append(const ImportNotes& more, ImportNotes& notes) {
   notes.insert(notes.end(), more.begin(), more.end());
-}
-
-// Names come from files, and go into comments.
-std::string plain(const std::string& name) {
-  std::string text = name.substr(0, 64);
-  for (char& c : text) c = c >= 0x20 && c < 0x7f ? c : '?';
-  return text;
 }
 
 std::string counts(const NodeShape& node) {
@@ -49,7 +43,7 @@ void add_hosts(std::vector<NodeShape> hosts, const std::string& name, ClusterFil
   if (names == Names::drop) return;
   std::vector<std::string> all;
   for (std::size_t n = 0; n < files.hosts[0].nics.size(); ++n)
-    all.push_back(fmt::format("NIC{} {}", n, plain(files.hosts[0].nics[n].name)));
+    all.push_back(fmt::format("NIC{} {}", n, shown(files.hosts[0].nics[n].name, 64)));
   if (!all.empty()) files.facts.push_back(fmt::format("names: {}", fmt::join(all, ", ")));
 }
 
@@ -57,6 +51,7 @@ void add_fabric(FabricShape shape, const std::string& name, ClusterFiles& files)
   if (files.fabric) refuse(name, "a second file about what joins nodes; give one of them");
   append(shape.facts, files.facts);
   append(shape.notes, files.notes);
+  files.assumed.append(shape.assumed);
   files.fabric = std::move(shape);
 }
 
@@ -65,7 +60,7 @@ void add_tree(SwitchTree tree, const std::string& name, ClusterFiles& files, Nam
   if (names == Names::drop) return;
   std::vector<std::string> all;
   for (const SwitchTree::Group& leaf : tree.leaves)
-    all.push_back(fmt::format("{} ({} nodes)", plain(leaf.name), leaf.nodes.size()));
+    all.push_back(fmt::format("{} ({} nodes)", shown(leaf.name, 64), leaf.nodes.size()));
   if (!all.empty()) files.facts.push_back(fmt::format("leaves: {}", fmt::join(all, ", ")));
 }
 
@@ -82,6 +77,7 @@ void add_cluster_file(const std::string& text, const std::string& name, ClusterF
           topology.hosts.size(), topology.hosts.size() == 1 ? "" : "s", counts(topology.hosts[0])));
       files.joined_hosts = topology.joined_hosts;
       append(topology.notes, files.notes);
+      files.assumed.append(topology.assumed);
       return add_hosts(std::move(topology.hosts), name, files, names);
     }
     case FileKind::nccl_graph:

@@ -1,6 +1,7 @@
 #include "topology/import/cluster_import.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -44,6 +45,8 @@ class Importer {
       is_first_ = result_.spec.groups.empty();
       add_group(shape, hosts, kinds.size());
     }
+    if (!answers_.nvlink_domain_gpus) note_all(files_.assumed.domains);
+    if (!answers_.nic_bytes_per_s) note_all(files_.assumed.nic_rates);
     if (result_.missing.empty() && files_.fabric) {
       result_.spec.fabrics = {detail::fabric_of(*files_.fabric, result_.spec.groups,
                                                 result_.spec.fabrics.front(), result_.notes)};
@@ -61,6 +64,9 @@ class Importer {
   void note(std::string text) {
     if (std::find(result_.notes.begin(), result_.notes.end(), text) == result_.notes.end())
       result_.notes.push_back(std::move(text));
+  }
+  void note_all(const ImportNotes& texts) {
+    for (const std::string& text : texts) note(text);
   }
   void source(const char* key, std::string from) {
     if (is_first_) result_.sources.emplace_back(key, std::move(from));
@@ -96,8 +102,9 @@ class Importer {
   void ask_rest(NodeGroupSpec& group) {
     if (!answers_.nics_per_node) missing("--nics-per-node N", "NICs of a node that carry weights");
     set_nic_rate({}, group);
-    const bool has_domains = files_.fabric && !files_.fabric->domain_nodes.empty();
-    if (!answers_.nvlink_domain_gpus && !has_domains)
+    if (!answers_.nvlink_domain_gpus && has_domains_of_fabric())
+      note_domains(group.nodes);
+    else if (!answers_.nvlink_domain_gpus)
       missing("--nvlink-domain N", "GPUs that reach each other by NVLink; 1: none");
     if (!answers_.nvlink_bytes_per_s && answers_.nvlink_domain_gpus != 1)
       missing("--nvlink-bandwidth RATE", "of one GPU and direction, as in 450GB/s");
@@ -158,7 +165,7 @@ class Importer {
     if (answers_.nvlink_domain_gpus) {
       group.nvlink_domain_gpus = *answers_.nvlink_domain_gpus;
       source("nvlink_domain_gpus", "--nvlink-domain");
-    } else if (files_.fabric && !files_.fabric->domain_nodes.empty()) {
+    } else if (has_domains_of_fabric()) {
       set_domains_of_fabric(group);
     } else if (!shape.nvlink_domain.empty()) {
       set_domains_of_node(shape, order, group);
@@ -178,14 +185,39 @@ class Importer {
     return order;
   }
 
+  bool has_domains_of_fabric() const { return files_.fabric && !files_.fabric->domains.empty(); }
+
   void set_domains_of_fabric(NodeGroupSpec& group) {
+    int before = 0;  // nodes of other groups
+    for (const NodeGroupSpec& other : result_.spec.groups) before += other.nodes;
     int left = group.nodes;
-    for (const int nodes : files_.fabric->domain_nodes) {
-      const int used = std::min(nodes, left);
+    for (const FabricShape::Domain& domain : files_.fabric->domains) {
+      const int passed = std::min(domain.nodes, before);
+      const int used = std::min(domain.nodes - passed, left);
       if (used > 0) group.domain_sizes.push_back(used * group.gpus_per_node);
+      before -= passed;
       left -= used;
     }
+    note_domains(group.nodes);
     source("domain_sizes", "the scheduler's blocks");
+  }
+
+  // Of the domains that the first nodes are in.
+  void note_domains(int nodes) {
+    int holes = 0, alone = 0;
+    for (const FabricShape::Domain& domain : files_.fabric->domains) {
+      if (nodes <= 0) break;
+      nodes -= domain.nodes;
+      holes += domain.holes;
+      alone += domain.is_block ? 0 : 1;
+    }
+    if (holes > 0)
+      note(fmt::format(
+          "the numbers of nodes have {} hole{}: those are not there, and domains are that smaller",
+          holes, holes == 1 ? "" : "s"));
+    if (alone > 0)
+      note(fmt::format("{} node{} in no block; each is a domain of its own", alone,
+                       alone == 1 ? " is" : "s are"));
   }
 
   void set_domains_of_node(const NodeShape& shape, std::vector<int>& order, NodeGroupSpec& group) {
@@ -297,14 +329,18 @@ class Importer {
       group.nic_bytes_per_s = *answers_.nic_bytes_per_s;
       return source("nic_bandwidth", "--nic-bandwidth");
     }
-    std::set<double> rates;
+    std::map<double, int> rates;
+    int unknown = 0;
     for (const SeenNic& nic : nics) {
-      if (nic.unfit.empty()) rates.insert(nic.bytes_per_s);
+      if (!nic.unfit.empty()) continue;
+      nic.bytes_per_s > 0 ? ++rates[nic.bytes_per_s] : ++unknown;
     }
-    rates.erase(0);
     if (!rates.empty()) {
-      group.nic_bytes_per_s = *rates.begin();
-      if (rates.size() > 1) note("NICs have several speeds; all count with the slowest");
+      group.nic_bytes_per_s = rates.begin()->first;
+      if (rates.size() > 1) note_speeds(rates);
+      if (unknown > 0)
+        note(fmt::format("of {} NIC{} the file says no speed; {} like the others", unknown,
+                         unknown == 1 ? "" : "s", unknown == 1 ? "it counts" : "they count"));
       return source("nic_bandwidth", kFromFile);
     }
     if (files_.fabric && files_.fabric->nic_bytes_per_s > 0) {
@@ -316,6 +352,16 @@ class Importer {
       return source("nic_bandwidth", from_catalog());
     }
     missing("--nic-bandwidth RATE", "of one NIC and direction, as in 400Gbit/s");
+  }
+
+  void note_speeds(const std::map<double, int>& rates) {
+    std::vector<std::string> parts;
+    for (const auto& [rate, nics] : rates)
+      parts.push_back(fmt::format("{} of {:.4g} Gbit/s", nics, rate * 8 / 1e9));
+    note(
+        fmt::format("NICs have several speeds ({}); all count with the slowest, since a group of "
+                    "nodes has one rate for its NICs",
+                    fmt::join(parts, ", ")));
   }
 
   void set_pcie(NodeGroupSpec& group) {

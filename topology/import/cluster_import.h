@@ -29,6 +29,7 @@ struct ClusterFiles {
   std::optional<FabricShape> fabric;
   std::vector<std::string> facts;  // what was read, for people
   ImportNotes notes;
+  AssumptionNotes assumed;
 };
 
 enum class Names { drop, keep };  // of NICs and switches, in the facts

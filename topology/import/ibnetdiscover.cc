@@ -1,9 +1,7 @@
 #include "topology/import/ibnetdiscover.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -11,55 +9,14 @@
 
 #include "base/error.h"
 #include "topology/import/detail/disjoint_sets.h"
-#include "topology/import/detail/text_lines.h"
+#include "topology/import/detail/ib_switches.h"
 
 namespace refit {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;
-
-// Gbit/s of data of one lane, after coding (InfiniBand specification).
-constexpr std::pair<std::string_view, double> kLanes[] = {
-    {"SDR", 2},  {"DDR", 4},  {"QDR", 8},   {"FDR10", 10}, {"FDR", 13.64},
-    {"EDR", 25}, {"HDR", 50}, {"NDR", 100}, {"XDR", 200}};
-
-struct Port {
-  std::string peer;       // "S-0002..." or "H-0002..."
-  std::string peer_name;  // what is written behind it
-  double bytes_per_s = 0;
-};
-
-struct Switch {
-  std::string id;
-  std::vector<Port> ports;
-};
-
-// The first text between two quotes from `at` on; `at` moves behind it.
-std::optional<std::string_view> quoted(std::string_view line, std::size_t& at) {
-  const std::size_t begin = line.find('"', at);
-  if (begin == std::string_view::npos) return std::nullopt;
-  const std::size_t end = line.find('"', begin + 1);
-  if (end == std::string_view::npos) return std::nullopt;
-  at = end + 1;
-  return line.substr(begin + 1, end - begin - 1);
-}
-
-// "4xNDR": bytes per second; 0 if it is no such word.
-double rate_of(std::string_view word) {
-  const std::size_t x = word.find('x');
-  if (x == std::string_view::npos) return 0;
-  int lanes = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + x, lanes);
-  if (error != std::errc{} || end != word.data() + x || lanes < 1 || lanes > 12) return 0;
-  for (const auto& [name, gbit] : kLanes) {
-    if (word.substr(x + 1) == name) return lanes * gbit * 1e9 / 8;
-  }
-  return 0;
-}
-
-bool is_aggregation(std::string_view name) {
-  return name.find("Aggregation Node") != std::string_view::npos;
-}
+using detail::IbPort;
+using detail::IbSwitch;
+using detail::is_aggregation;
 
 // "node001 mlx5_5" -> "node001"; adapters that carry their maker's name belong to nobody we know.
 std::string host_of(std::string_view name) {
@@ -78,21 +35,24 @@ struct Leaf {
 
 class Reader {
  public:
-  Reader(std::string_view text, const std::string& name) : name_(name) { read_lines(text); }
+  Reader(std::string_view text, const std::string& name)
+      : name_(name), network_(detail::read_ib_network(text, name)) {}
 
   IbFabric fabric() {
-    if (switches_.empty()) {
+    const int adapters = network_.adapters;
+    if (network_.switches.empty()) {
       fail(
           fmt::format("no switch is in it, only {} adapter{}: there is no fabric to read; run "
                       "ibnetdiscover on a host whose port is up",
-                      adapters_, adapters_ == 1 ? "" : "s"));
+                      adapters, adapters == 1 ? "" : "s"));
     }
     IbFabric fabric;
-    fabric.switches = static_cast<int>(switches_.size());
+    fabric.shape.notes = network_.notes;
+    fabric.switches = static_cast<int>(network_.switches.size());
     find_leaves(fabric);
     if (leaves_.empty()) fail("no host hangs on any of its switches");
-    fabric.channel_adapters = std::max(adapters_, static_cast<int>(seen_adapters_.size()));
-    fabric.aggregation_nodes = static_cast<int>(aggregation_.size());
+    fabric.channel_adapters = std::max(adapters, static_cast<int>(seen_adapters_.size()));
+    fabric.aggregation_nodes = static_cast<int>(network_.aggregation.size());
     find_blocks(fabric.shape);
     fabric.shape.facts.push_back(fmt::format(
         "fabric: {} switches ({} leaves, {} spines), {} host adapters, {} cables between leaves "
@@ -108,56 +68,14 @@ class Reader {
     throw Error(ErrorCode::bad_input, fmt::format("{}: {}", name_, what));
   }
 
-  void read_lines(std::string_view text) {
-    if (text.size() > kMostBytes) fail("larger than 256 MiB");
-    bool in_switch = false, any = false;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = std::min(text.find('\n', at), text.size());
-      const std::string_view line = text.substr(at, end - at);
-      at = end + 1;
-      std::size_t place = 0;
-      if (line.starts_with("Switch")) {
-        any = in_switch = true;
-        if (const auto id = quoted(line, place))
-          switches_.push_back({std::string(*id), {}});
-        else
-          in_switch = false;
-      } else if (line.starts_with("Ca") || line.starts_with("Rt")) {
-        any = true;
-        in_switch = false;
-        const auto id = quoted(line, place);
-        const auto words = quoted(line, place);
-        if (line.starts_with("Ca") && id) {
-          ++adapters_;
-          if (words && is_aggregation(*words)) aggregation_.insert(std::string(*id));
-        }
-      } else if (in_switch && line.starts_with("[")) {
-        read_port(line);
-      }
-    }
-    if (!any) fail("no line of Switch or Ca is in it; expected the output of ibnetdiscover");
-  }
-
-  void read_port(std::string_view line) {
-    std::size_t place = 0;
-    const auto peer = quoted(line, place);
-    if (!peer) return;
-    const auto words = quoted(line, place);
-    const std::vector<std::string_view> rest = detail::line_words(line.substr(place));
-    std::string_view last = rest.empty() ? std::string_view() : rest.back();
-    while (!last.empty() && static_cast<unsigned char>(last.back()) <= ' ') last.remove_suffix(1);
-    switches_.back().ports.push_back(
-        {std::string(*peer), words ? std::string(*words) : "", rate_of(last)});
-  }
-
   void find_leaves(IbFabric& fabric) {
     std::set<std::string> with_hosts;
-    for (const Switch& one : switches_) {
-      for (const Port& port : one.ports) {
+    for (const IbSwitch& one : network_.switches) {
+      for (const IbPort& port : one.ports) {
         if (!port.peer.starts_with("H-")) continue;
         seen_adapters_.insert(port.peer);
         if (is_aggregation(port.peer_name))
-          aggregation_.insert(port.peer);
+          network_.aggregation.insert(port.peer);
         else
           with_hosts.insert(one.id);
       }
@@ -165,12 +83,12 @@ class Reader {
     std::set<std::string> above;
     std::map<double, int> host_rates;
     bool unknown_rate = false;
-    for (const Switch& one : switches_) {
+    for (const IbSwitch& one : network_.switches) {
       if (!with_hosts.contains(one.id)) continue;
       Leaf& leaf = leaves_.emplace_back();
-      for (const Port& port : one.ports) {
+      for (const IbPort& port : one.ports) {
         if (port.peer.starts_with("H-")) {
-          if (aggregation_.contains(port.peer)) continue;
+          if (network_.aggregation.contains(port.peer)) continue;
           ++leaf.adapters;
           ++host_rates[port.bytes_per_s];
           if (std::string host = host_of(port.peer_name); !host.empty()) leaf.hosts.insert(host);
@@ -196,7 +114,7 @@ class Reader {
       fabric.shape.notes.push_back("rates of cables are not said, so trunks are not known");
     host_rates.erase(0);
     if (host_rates.size() > 1)
-      fabric.shape.notes.push_back(
+      fabric.shape.assumed.nic_rates.push_back(
           "adapters of hosts have several rates; the most common one was taken");
     int best = 0;
     for (const auto& [rate, count] : host_rates) {
@@ -251,16 +169,16 @@ class Reader {
       const auto named = static_cast<int>(leaf.hosts.size());
       fewest = most = named;
       if (leaf.adapters % named != 0)
-        shape.notes.push_back(
+        block.notes.push_back(
             "some adapters of a leaf have no host's name; hosts were counted by name");
     }
     block.nodes = fewest;
     if (most > fewest)
-      shape.notes.push_back(fmt::format(
+      block.notes.push_back(fmt::format(
           "block {}: its leaves have {} to {} hosts; it counts with {}, which are on every rail",
           shape.blocks.size(), fewest, most, fewest));
     if (of.size() < rails) {
-      shape.notes.push_back(fmt::format(
+      block.notes.push_back(fmt::format(
           "block {}: {} of {} leaves are in the file; the others count like its slowest",
           shape.blocks.size(), of.size(), rails));
       if (says_trunks_) block.trunk_bytes_per_s.resize(rails, least_up);
@@ -271,10 +189,9 @@ class Reader {
   static constexpr std::size_t kMostRails = 64;
 
   const std::string& name_;
-  std::vector<Switch> switches_;
+  detail::IbNetwork network_;
   std::vector<Leaf> leaves_;
-  std::set<std::string> aggregation_, seen_adapters_;
-  int adapters_ = 0;
+  std::set<std::string> seen_adapters_;
   bool says_trunks_ = false;
 };
 

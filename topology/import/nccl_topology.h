@@ -14,6 +14,7 @@ struct NcclTopology {
   bool is_hint = false;  // a PCI tree without what a job found out: no speeds of NICs, no NVLink
   bool joined_hosts = false;  // NVLink switches join GPUs of several hosts
   ImportNotes notes;
+  AssumptionNotes assumed;
 };
 
 // Error(bad_input) if the text is no such file, larger than 16 MiB or deeper than 64 elements.

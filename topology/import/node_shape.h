@@ -57,4 +57,16 @@ struct NodeShape {
 // Of all files: what is worth saying about what was read. No names.
 using ImportNotes = std::vector<std::string>;
 
+// What was assumed for lack of something better. Each list is dropped where people say the thing
+// themselves.
+struct AssumptionNotes {
+  ImportNotes domains;    // who reaches whom by NVLink: --nvlink-domain
+  ImportNotes nic_rates;  // --nic-bandwidth
+
+  void append(const AssumptionNotes& more) {
+    domains.insert(domains.end(), more.domains.begin(), more.domains.end());
+    nic_rates.insert(nic_rates.end(), more.nic_rates.begin(), more.nic_rates.end());
+  }
+};
+
 }  // namespace refit

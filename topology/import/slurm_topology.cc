@@ -202,7 +202,7 @@ SwitchTree read_topograph_yaml(const std::string& text, const std::string& name)
   }
   SwitchTree result = tree.finish();
   if (blocks && !blocks_have_domains)
-    result.shape.notes.push_back(
+    result.shape.assumed.domains.push_back(
         "blocks name no accelerator domain, so NVLink domains are not known");
   return result;
 }

@@ -76,11 +76,4 @@ std::optional<double> number_in(std::string_view word) {
   return number;
 }
 
-std::string shown(std::string_view text) {
-  constexpr std::size_t kMost = 60;
-  std::string result;
-  for (const char c : text.substr(0, kMost)) result += c >= ' ' && c <= '~' ? c : '?';
-  return text.size() > kMost ? result + "..." : result;
-}
-
 }  // namespace refit::detail

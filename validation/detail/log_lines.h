@@ -30,7 +30,4 @@ class LineReader {
 // The whole word as a number; nothing if it is none, or not finite.
 std::optional<double> number_in(std::string_view word);
 
-// For a message: at most 60 printable characters.
-std::string shown(std::string_view text);
-
 }  // namespace refit::detail

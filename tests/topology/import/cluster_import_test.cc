@@ -191,7 +191,8 @@ TEST_CASE("import: uneven trunks of rails are kept", "[import]") {
     for (int node = 0; node < 3; ++node)
       fabric += fmt::format("[{}] \"H-{}{}\"[1](0) # \"n{} mlx5_{}\" lid 1 4xNDR\n", node, rail,
                             node, node, rail);
-    for (int up = 0; up <= rail; ++up) fabric += "[9] \"S-99\"[1] # \"SPINE\" lid 1 4xNDR\n";
+    for (int up = 0; up <= rail; ++up)
+      fabric += fmt::format("[{}] \"S-99\"[1] # \"SPINE\" lid 1 4xNDR\n", 9 + up);
   }
   ClusterAnswers answers;
   answers.nvlink_bytes_per_s = 450e9;
@@ -222,7 +223,7 @@ TEST_CASE("import: names are kept where asked, and can't break out of their comm
   add_cluster_file("<system><cpu><nic><net name=\"a&#10;b: c\" speed=\"1\"/></nic></cpu></system>",
                    "f", files, Names::keep);
   REQUIRE(files.facts == std::vector<std::string>{"NCCL topology: 1 host, 0 GPUs, 1 NIC each",
-                                                  "names: NIC0 a?b: c"});
+                                                  "names: NIC0 a\\nb: c"});
 }
 
 TEST_CASE("import: hosts of two kinds are two groups", "[import]") {

@@ -73,6 +73,41 @@ TEST_CASE("ibnetdiscover: machines that share a name do not join leaves", "[impo
   REQUIRE(fabric.shape.blocks.size() == 2);
 }
 
+TEST_CASE("ibnetdiscover: a text that was cut says so", "[import]") {
+  const std::string leaf = "Switch 65 \"S-1\" # \"L\" x\n" + host_port(1, 1, "n1 mlx5_0");
+  const std::string spine =
+      "Switch 65 \"S-0002\" # \"SPINE\" x\n[7]\t\"S-1\"[2]\t# \"L\" lid 1 4xNDR\n";
+  const std::string adapter = "Ca\t1 \"H-0001\"\t# \"n1 mlx5_0\"\n";
+  const auto notes = [](const std::string& text) {
+    return read_ibnetdiscover(text, "ib").shape.notes;
+  };
+  const std::string up = "[2]\t\"S-0002\"[7]\t# \"SPINE\" lid 1 4xNDR\n";
+  REQUIRE(notes(leaf + up + spine + adapter).empty());
+  // Without the line of the leaf its trunk would be 0, and nobody would know.
+  REQUIRE(
+      notes(leaf + spine + adapter) ==
+      ImportNotes{"1 cable stands at one end only: the file is cut or changed by hand, so trunks "
+                  "may carry more than is said"});
+  REQUIRE(
+      notes(leaf + up) ==
+      ImportNotes{"1 switch is named and not described: the file is cut or a part, so hosts and "
+                  "cables may be missing",
+                  "no adapter is described (Ca): the file is cut or a part, so hosts may be "
+                  "missing"});
+  REQUIRE(notes(leaf + up + spine.substr(0, 37) + "\n" + adapter).front() ==
+          "1 line has no end, first line 5; the file was cut");
+}
+
+TEST_CASE("ibnetdiscover: what no fabric can have is refused", "[import]") {
+  const std::string leaf = "Switch 65 \"S-1\" # \"L\" x\n" + host_port(1, 1, "n1 mlx5_0");
+  REQUIRE_THROWS_WITH(read_ibnetdiscover(leaf + "[2]\t\"S-1\"[2]\t# \"L\" lid 1 4xNDR\n", "ib"),
+                      "ib:3: port 2 is joined to its own switch; no fabric has such a cable");
+  REQUIRE_THROWS_WITH(read_ibnetdiscover(leaf + host_port(1, 2, "n2 mlx5_0"), "ib"),
+                      "ib:3: port 1 stands twice in this switch; keep one");
+  REQUIRE_THROWS_WITH(read_ibnetdiscover(leaf + leaf, "ib"),
+                      "ib:3: switch S-1 stands twice; keep one capture");
+}
+
 TEST_CASE("ibnetdiscover: what has no fabric in it is refused", "[import]") {
   REQUIRE_THROWS_WITH(read_ibnetdiscover("caguid=0x1\nCa\t1 \"H-1\"\t\t# \"x HCA-1\"\n", "ib"),
                       "ib: no switch is in it, only 1 adapter: there is no fabric to read; run "

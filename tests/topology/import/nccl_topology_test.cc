@@ -20,6 +20,14 @@ bool has_note(const ImportNotes& notes, const std::string& part) {
   return false;
 }
 
+// A CPU of a host, with a GPU that NVLink joins to a switch chip.
+std::string switched_cpu(const std::string& host_hash, int number = 0) {
+  const std::string n = std::to_string(number);
+  return "<cpu host_hash=\"" + host_hash + "\" numaid=\"" + n + "\"><pci busid=\"" + n +
+         "\" class=\"0x030200\"><gpu dev=\"" + n +
+         "\" sm=\"100\"><nvlink target=\"f\" count=\"18\" tclass=\"0x068000\"/></gpu></pci></cpu>";
+}
+
 // Two switches, each with a GPU and a NIC; NVLink 4 through a switch chip.
 const std::string kDump = in_system(R"(
 <cpu numaid="0">
@@ -137,7 +145,7 @@ TEST_CASE("nccl topology: xGMI of version 2 counts as links, uneven ones are sai
   REQUIRE(topology.hosts[0].gpus[1].nvlinks == 5);
   REQUIRE(topology.hosts[0].gpus[1].link_bytes_per_s == 64e9);
   REQUIRE(topology.hosts[0].nvlink_domain == std::vector<int>{0, 0, 0});
-  REQUIRE(has_note(topology.notes, "not every two of them and not by equally many"));
+  REQUIRE(has_note(topology.assumed.domains, "not every two of them and not by equally many"));
 }
 
 TEST_CASE("nccl topology: a GPU whose NVLink leads to itself has none we know", "[import]") {
@@ -148,20 +156,75 @@ TEST_CASE("nccl topology: a GPU whose NVLink leads to itself has none we know", 
       <nvlink target="2" count="12" tclass="0x030200"/></gpu></pci></cpu>)"),
                                                    "vm.xml");
   REQUIRE(topology.hosts[0].nvlink_domain == std::vector<int>{0, 1});
-  REQUIRE(has_note(topology.notes, "leads to itself"));
+  REQUIRE(has_note(topology.assumed.domains, "leads to itself"));
 }
 
 TEST_CASE("nccl topology: several hosts of one file, joined by NVLink switches", "[import]") {
-  const auto host = [](const std::string& hash) {
-    return "<cpu host_hash=\"" + hash +
-           "\" numaid=\"0\"><pci busid=\"1\" class=\"0x030200\"><gpu dev=\"0\" sm=\"100\">"
-           "<nvlink target=\"f\" count=\"18\" tclass=\"0x068000\"/></gpu></pci></cpu>";
-  };
-  const NcclTopology topology =
-      read_nccl_topology(in_system(host("0x1") + host("0x2") + host("0x1")), "rack.xml");
+  const NcclTopology topology = read_nccl_topology(
+      in_system(switched_cpu("0x1") + switched_cpu("0x2") + switched_cpu("0x1", 1)), "rack.xml");
   REQUIRE(topology.hosts.size() == 2);
   REQUIRE(topology.hosts[0].gpus.size() == 2);
   REQUIRE(topology.joined_hosts);
+}
+
+TEST_CASE("nccl topology: dumps joined in one file are hosts of their own", "[import]") {
+  // They were read as one host before, with the devices of the first dump only.
+  const NcclTopology topology =
+      read_nccl_topology("<?xml version=\"1.0\"?>" + in_system(switched_cpu("0x1")) +
+                             "\n<?xml version=\"1.0\"?>" + in_system(switched_cpu("0x2")) +
+                             in_system(switched_cpu("")) + in_system(switched_cpu("")),
+                         "three.xml");
+  REQUIRE(topology.hosts.size() == 4);
+  REQUIRE_FALSE(topology.joined_hosts);
+  REQUIRE(has_note(topology.notes, "4 dumps stand in the file"));
+  REQUIRE_THROWS_WITH(
+      read_nccl_topology(in_system(switched_cpu("0x1")) + "\n" + in_system(switched_cpu("0x1")),
+                         "twice.xml"),
+      "twice.xml:2: this host is in two of the file's dumps; keep one dump of each host");
+  REQUIRE_THROWS_WITH(read_nccl_topology(in_system(switched_cpu("")) + "<graphs/>", "mixed.xml"),
+                      "mixed.xml:1: <graphs> stands beside <system>; keep one kind in a file");
+}
+
+TEST_CASE("nccl topology: a device that stands twice is refused", "[import]") {
+  const std::string bus = "<pci busid=\"1\" class=\"0x030200\"/>";
+  REQUIRE_THROWS_WITH(read_nccl_topology(in_system("<cpu>" + bus + "\n" + bus + "</cpu>"), "b.xml"),
+                      "b.xml:2: <pci> with busid=\"1\" stands twice in one host; keep one");
+  const auto gpu = [](const char* at) {
+    return std::string("<pci busid=\"") + at + "\"><gpu dev=\"3\"/></pci>";
+  };
+  REQUIRE_THROWS_WITH(
+      read_nccl_topology(in_system("<cpu>" + gpu("1") + "\n" + gpu("2") + "</cpu>"), "g.xml"),
+      "g.xml:2: <gpu> with dev=\"3\" stands twice in one host; keep one");
+  REQUIRE_THROWS_WITH(
+      read_nccl_topology(in_system("<cpu><nic><net dev=\"0\"/>\n<net dev=\"0\"/></nic></cpu>"),
+                         "n.xml"),
+      "n.xml:2: <net> with dev=\"0\" stands twice in one host; keep one");
+}
+
+TEST_CASE("nccl topology: ports behind one narrow PCIe link divide it", "[import]") {
+  // Two ports of 200 Gbit/s = 25 GB/s each, behind 16 GT/s x 16 = 31.508 GB/s: 15.754 GB/s each.
+  const NcclTopology topology = read_nccl_topology(in_system(R"(
+    <cpu><pci busid="1" class="0x020700" link_speed="16.0 GT/s PCIe" link_width="16"><nic>
+      <net dev="0" speed="200000"/><net dev="1" speed="200000"/></nic></pci></cpu>)"),
+                                                   "ports.xml");
+  REQUIRE(topology.hosts[0].nics[0].bytes_per_s == Approx(15.754e9));
+  REQUIRE(topology.hosts[0].nics[1].bytes_per_s == Approx(15.754e9));
+  REQUIRE(has_note(topology.assumed.nic_rates,
+                   "2 ports share a PCIe link of 31.5 GB/s, slower than their 50.0 GB/s"));
+  // The link of a switch counts too, but not where a GPU stands below it, which does not pass it.
+  const auto below_switch = [](const std::string& beside) {
+    return read_nccl_topology(
+               in_system("<cpu><pci busid=\"s\" class=\"0x060400\" link_speed=\"16.0 GT/s PCIe\" "
+                         "link_width=\"16\"><pci busid=\"1\"><nic><net dev=\"0\" "
+                         "speed=\"400000\"/></nic></pci>" +
+                         beside + "</pci></cpu>"),
+               "s.xml")
+        .hosts[0]
+        .nics[0]
+        .bytes_per_s;
+  };
+  REQUIRE(below_switch("") == Approx(31.508e9));
+  REQUIRE(below_switch("<pci busid=\"2\"><gpu dev=\"0\"/></pci>") == 50e9);
 }
 
 TEST_CASE("nccl topology: what is something else is named", "[import]") {

@@ -45,9 +45,13 @@ TEST_CASE("slurm conf: a tree's leaves come in its order, not the file's", "[imp
 TEST_CASE("slurm conf: blocks are NVLink domains, and holes are said", "[import]") {
   const SwitchTree tree = read_slurm_conf(
       "BlockName=b1 Nodes=n[1-17]\nBlockName=b2 Nodes=n[21-30,32-38]\nBlockSizes=16,32\n", "t");
-  REQUIRE(tree.shape.domain_nodes == std::vector<int>{17, 17});
+  REQUIRE(tree.shape.domain_nodes() == std::vector<int>{17, 17});
   REQUIRE(tree.block_sizes == std::vector<int>{16, 32});
-  REQUIRE(tree.shape.notes.size() == 3);  // no switches, one hole, blocks as domains
+  REQUIRE(tree.shape.notes == ImportNotes{"no switches are in it; each block counts as one leaf"});
+  REQUIRE(tree.shape.assumed.domains ==
+          ImportNotes{"each block of the scheduler counts as one NVLink domain"});
+  REQUIRE(tree.shape.domains[0].holes == 0);
+  REQUIRE(tree.shape.domains[1].holes == 1);
 }
 
 TEST_CASE("topograph: blocks on switches, domains, a rack with holes", "[import]") {
@@ -61,9 +65,9 @@ blocks:
                                               "m.yaml");
   REQUIRE(sizes(tree) == std::vector<int>{3, 3});
   REQUIRE(tree.leaves[0].name == "l1");
-  REQUIRE(tree.shape.domain_nodes == std::vector<int>{3, 3});
-  REQUIRE(tree.shape.notes.size() == 1);
-  REQUIRE(tree.shape.notes[0].find("2 holes") != std::string::npos);
+  REQUIRE(tree.shape.domain_nodes() == std::vector<int>{3, 3});
+  REQUIRE(tree.shape.notes.empty());
+  REQUIRE(tree.shape.domains[0].holes + tree.shape.domains[1].holes == 2);
 }
 
 TEST_CASE("slurm yaml: the default topology of several is read", "[import]") {

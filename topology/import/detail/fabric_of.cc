@@ -42,6 +42,7 @@ FabricSpec fabric_of(const FabricShape& shape, const std::vector<NodeGroupSpec>&
   for (const NodeGroupSpec& group : groups) left += group.nodes;
   for (const FabricShape::Block& block : shape.blocks) {
     if (left == 0) break;
+    notes.insert(notes.end(), block.notes.begin(), block.notes.end());
     fabric.leaf_nodes.push_back(std::min(block.nodes, left));
     left -= fabric.leaf_nodes.back();
     if (!says_trunks) continue;

@@ -90,19 +90,15 @@ NcclXml::NcclXml(const std::string& text, const std::string& name)
                                                                         : result.description();
     fail(name, line_at(text, result.offset), fmt::format("this is no whole XML: {}", why));
   }
-  check_depth(document_->xml.document_element(), text, name);
+  for (const pugi::xml_node root : document_->xml.children()) check_depth(root, text, name);
 }
 
 NcclXml::~NcclXml() = default;
 
-XmlNode NcclXml::root() const {
-  return {document_->xml.document_element().internal_object(), &text_};
-}
+XmlNode NcclXml::root() const { return roots().front(); }
 
-std::string shown_attribute(std::string_view text) {
-  std::string result;
-  for (const char c : text.substr(0, 40)) result += c >= 0x20 && c < 0x7f ? c : '?';
-  return result;
+std::vector<XmlNode> NcclXml::roots() const {
+  return XmlNode(document_->xml.internal_object(), &text_).children();
 }
 
 }  // namespace refit::detail

@@ -33,14 +33,12 @@ class NcclXml {
   NcclXml(const std::string& text, const std::string& name);
   ~NcclXml();
   XmlNode root() const;
+  std::vector<XmlNode> roots() const;  // more than one where texts were joined
 
  private:
   struct Document;
   std::unique_ptr<Document> document_;
   const std::string& text_;
 };
-
-// For a message: at most 40 printable characters.
-std::string shown_attribute(std::string_view text);
 
 }  // namespace refit::detail

@@ -1,6 +1,7 @@
 #include "topology/import/detail/text_lines.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace refit::detail {
 
@@ -33,6 +34,20 @@ std::vector<std::string_view> line_words(std::string_view line) {
     at = end;
   }
   return words;
+}
+
+std::optional<double> natural_number(std::string_view word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || end != word.data() + word.size() || !(value >= 0) || value > 1e12)
+    return std::nullopt;
+  return value;
+}
+
+long whole_or(std::string_view word, long otherwise) {
+  long value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return error == std::errc{} && end == word.data() + word.size() ? value : otherwise;
 }
 
 }  // namespace refit::detail

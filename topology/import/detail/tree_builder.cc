@@ -19,7 +19,7 @@ constexpr std::size_t kMostSwitches = 100'000;
 }
 
 // Numbers left out between the least and the greatest of a block ("I21 I22 I25": two).
-std::size_t holes_in(const std::vector<std::string>& nodes) {
+int holes_in(const std::vector<std::string>& nodes) {
   std::map<std::string, std::vector<long>> numbers;
   for (const std::string& node : nodes) {
     std::size_t digits = node.size();
@@ -37,7 +37,7 @@ std::size_t holes_in(const std::vector<std::string>& nodes) {
     // Far apart they are no run with holes.
     if (span > values.size() && span <= 2 * values.size()) holes += span - values.size();
   }
-  return holes;
+  return static_cast<int>(holes);
 }
 
 std::string sizes(const std::vector<SwitchTree::Group>& groups) {
@@ -140,21 +140,15 @@ void TreeBuilder::check_nodes() const {
 void TreeBuilder::make_shape() {
   FabricShape& shape = tree_.shape;
   for (const SwitchTree::Group& leaf : tree_.leaves)
-    shape.blocks.push_back({static_cast<int>(leaf.nodes.size()), {}});
+    shape.blocks.push_back({static_cast<int>(leaf.nodes.size()), {}, {}});
   if (tree_.leaves.empty()) {
     for (const SwitchTree::Group& block : tree_.blocks)
-      shape.blocks.push_back({static_cast<int>(block.nodes.size()), {}});
+      shape.blocks.push_back({static_cast<int>(block.nodes.size()), {}, {}});
     shape.notes.push_back("no switches are in it; each block counts as one leaf");
   }
   if (!tree_.blocks.empty()) add_domains();
-  std::size_t holes = 0;
-  for (const SwitchTree::Group& block : tree_.blocks) holes += holes_in(block.nodes);
-  if (holes > 0)
-    shape.notes.push_back(fmt::format(
-        "the numbers of nodes have {} hole{}: those are not there, and domains are that smaller",
-        holes, holes == 1 ? "" : "s"));
   if (!tree_.block_sizes.empty())
-    shape.notes.push_back("each block of the scheduler counts as one NVLink domain");
+    shape.assumed.domains.push_back("each block of the scheduler counts as one NVLink domain");
   shape.facts.push_back(words());
 }
 
@@ -163,7 +157,7 @@ void TreeBuilder::add_domains() {
   FabricShape& shape = tree_.shape;
   if (tree_.leaves.empty()) {
     for (const SwitchTree::Group& block : tree_.blocks)
-      shape.domain_nodes.push_back(static_cast<int>(block.nodes.size()));
+      shape.domains.push_back({static_cast<int>(block.nodes.size()), holes_in(block.nodes), true});
     return;
   }
   std::map<std::string_view, std::size_t> block_of;
@@ -171,30 +165,28 @@ void TreeBuilder::add_domains() {
     for (const std::string& node : tree_.blocks[b].nodes) block_of[node] = b;
   }
   const std::size_t none = tree_.blocks.size();
-  std::size_t last = none, missing = 0;
+  std::size_t last = none;
   std::set<std::size_t> closed;
   for (const SwitchTree::Group& leaf : tree_.leaves) {
     for (const std::string& node : leaf.nodes) {
       const auto found = block_of.find(node);
       const std::size_t block = found == block_of.end() ? none : found->second;
-      if (block == none) ++missing;
       if (block != last || block == none) {
         if (block != none && !closed.insert(block).second) {
-          shape.domain_nodes.clear();
-          shape.notes.push_back(
+          shape.domains.clear();
+          shape.assumed.domains.push_back(
               "blocks are spread over leaves with others between them, so NVLink domains, which "
               "are runs of nodes here, are not known");
           return;
         }
-        shape.domain_nodes.push_back(0);
+        shape.domains.push_back(block == none
+                                    ? FabricShape::Domain{0, 0, false}
+                                    : FabricShape::Domain{0, holes_in(tree_.blocks[block].nodes)});
         last = block;
       }
-      ++shape.domain_nodes.back();
+      ++shape.domains.back().nodes;
     }
   }
-  if (missing > 0)
-    shape.notes.push_back(
-        fmt::format("{} nodes are in no block; each is a domain of its own", missing));
 }
 
 std::string TreeBuilder::words() const {
