@@ -101,7 +101,7 @@ SwitchTree read_slurm_conf(const std::string& text, const std::string& name) {
     if (!switch_name.empty())
       tree.add_switch(switch_name, std::move(children), std::move(nodes), where);
     else if (!block_name.empty())
-      tree.add_block(block_name, block_name, std::move(nodes));
+      tree.add_block(block_name, block_name, std::move(nodes), where);
     else if (!children.empty() || !nodes.empty())
       fail(where, "Nodes and Switches belong to a SwitchName or BlockName in the same line");
   }
@@ -140,7 +140,7 @@ SwitchTree read_slurm_yaml(const std::string& text, const std::string& name) {
       const std::string called = item.at("block").text();
       std::vector<std::string> nodes;
       if (const auto v = item.find("nodes")) nodes = read_hosts(*v);
-      if (!nodes.empty()) tree.add_block(called, called, std::move(nodes));
+      if (!nodes.empty()) tree.add_block(called, called, std::move(nodes), item.where());
     }
   } else {
     one.fail("has neither 'tree' nor 'block'; a flat topology says nothing about the fabric");
@@ -179,7 +179,7 @@ SwitchTree read_topograph_yaml(const std::string& text, const std::string& name)
       all.insert(all.end(), nodes.begin(), nodes.end());
       if (!domain.empty()) {
         blocks_have_domains = true;
-        tree.add_block(fmt::format("block {}", number), domain, std::move(nodes));
+        tree.add_block(fmt::format("block {}", number), domain, std::move(nodes), item.where());
       }
       ++number;
     }

@@ -14,6 +14,7 @@ struct SwitchTree {
     std::string name;    // of the switch or block
     std::string domain;  // NVLink domain, if the file names it
     std::vector<std::string> nodes;
+    std::string where;  // in the file
   };
   int switches = 0;
   int tiers = 0;              // of switches above a node

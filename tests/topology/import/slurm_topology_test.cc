@@ -88,12 +88,14 @@ TEST_CASE("slurm yaml: the default topology of several is read", "[import]") {
 
 TEST_CASE("slurm: what is wrong names its line", "[import]") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
-      {"SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n", "t:2: a switch stands twice"},
-      {"SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1\n", "t: a node hangs on two switches"},
+      {"SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n", "t:2: switch a stands twice"},
+      {"SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1\n",
+       "t:2: node n1 hangs on two switches; the other is at t:1"},
       {"SwitchName=a Switches=b\nSwitchName=b Switches=a\n",
-       "t: switches name each other in a ring"},
+       "t:1: switch a hangs below itself, or below such a switch: switches name each other in a "
+       "ring"},
       {"SwitchName=a Switches=c\nSwitchName=b Switches=c\nSwitchName=c Nodes=n1\n",
-       "t:2: a switch hangs below two others; trees alone can be read"},
+       "t:2: switch c hangs below two others; trees alone can be read"},
       {"hello\n", "t:1: expected KEY=VALUE, as in SwitchName=leaf1 Nodes=node[1-18]"},
       {"# nothing\n", "t: neither a switch nor a block is in it"},
   }));

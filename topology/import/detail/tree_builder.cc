@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 
 namespace refit::detail {
 namespace {
@@ -54,12 +55,13 @@ std::string sizes(const std::vector<SwitchTree::Group>& groups) {
 void TreeBuilder::add_switch(const std::string& name, std::vector<std::string> children,
                              std::vector<std::string> nodes, const std::string& where) {
   if (number_.size() == kMostSwitches) fail(where, "more than 100,000 switches");
-  if (!number_.emplace(name, switches_.size()).second) fail(where, "a switch stands twice");
+  if (!number_.emplace(name, switches_.size()).second)
+    fail(where, fmt::format("switch {} stands twice", shown(name)));
   switches_.push_back({name, std::move(children), std::move(nodes), where});
 }
 
 void TreeBuilder::add_block(const std::string& name, const std::string& domain,
-                            std::vector<std::string> nodes) {
+                            std::vector<std::string> nodes, const std::string& where) {
   if (nodes.empty()) return;
   const auto [known, is_new] = block_number_.emplace(domain, tree_.blocks.size());
   if (!is_new) {
@@ -67,8 +69,8 @@ void TreeBuilder::add_block(const std::string& name, const std::string& domain,
     all.insert(all.end(), nodes.begin(), nodes.end());
     return;
   }
-  if (tree_.blocks.size() == kMostSwitches) fail(name_, "more than 100,000 blocks");
-  tree_.blocks.push_back({name, domain, std::move(nodes)});
+  if (tree_.blocks.size() == kMostSwitches) fail(where, "more than 100,000 blocks");
+  tree_.blocks.push_back({name, domain, std::move(nodes), where});
 }
 
 SwitchTree TreeBuilder::finish() {
@@ -92,7 +94,8 @@ void TreeBuilder::walk() {
       if (found == number_.end()) {
         ++undefined_;
       } else if (is_child[found->second]) {
-        fail(one.where, "a switch hangs below two others; trees alone can be read");
+        fail(one.where, fmt::format("switch {} hangs below two others; trees alone can be read",
+                                    shown(child)));
       } else {
         is_child[found->second] = true;
       }
@@ -102,22 +105,28 @@ void TreeBuilder::walk() {
   for (std::size_t i = switches_.size(); i-- > 0;) {
     if (!is_child[i]) open.emplace_back(i, 1);
   }
-  std::size_t seen = 0;
+  std::vector<bool> seen(switches_.size(), false);
   while (!open.empty()) {
     const auto [i, tier] = open.back();
     open.pop_back();
-    ++seen;
+    seen[i] = true;
     const Written& one = switches_[i];
     if (!one.nodes.empty()) {
       tree_.tiers = std::max(tree_.tiers, tier);
-      tree_.leaves.push_back({one.name, {}, one.nodes});
+      tree_.leaves.push_back({one.name, {}, one.nodes, one.where});
     }
     for (auto child = one.children.rbegin(); child != one.children.rend(); ++child) {
       const auto found = number_.find(*child);
       if (found != number_.end()) open.emplace_back(found->second, tier + 1);
     }
   }
-  if (seen < switches_.size()) fail(name_, "switches name each other in a ring");
+  const auto unseen = std::find(seen.begin(), seen.end(), false);
+  if (unseen != seen.end()) {
+    const Written& one = switches_[static_cast<std::size_t>(unseen - seen.begin())];
+    fail(one.where, fmt::format("switch {} hangs below itself, or below such a switch: switches "
+                                "name each other in a ring",
+                                shown(one.name)));
+  }
   if (undefined_ > 0)
     tree_.shape.notes.push_back(
         fmt::format("{} switch{} named as a child and not described; left out", undefined_,
@@ -126,12 +135,15 @@ void TreeBuilder::walk() {
 
 void TreeBuilder::check_nodes() const {
   for (const auto* groups : {&tree_.leaves, &tree_.blocks}) {
-    std::set<std::string_view> seen;
+    std::map<std::string_view, const SwitchTree::Group*> seen;
     for (const SwitchTree::Group& group : *groups) {
       for (const std::string& node : group.nodes) {
-        if (!seen.insert(node).second)
-          fail(name_, groups == &tree_.leaves ? "a node hangs on two switches"
-                                              : "a node is in two blocks");
+        const auto [first, is_new] = seen.emplace(node, &group);
+        if (is_new) continue;
+        fail(group.where,
+             fmt::format("node {} {}; the other is at {}", shown(node),
+                         groups == &tree_.leaves ? "hangs on two switches" : "is in two blocks",
+                         first->second->where));
       }
     }
   }

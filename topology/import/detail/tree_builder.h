@@ -17,8 +17,8 @@ class TreeBuilder {
   void add_switch(const std::string& name, std::vector<std::string> children,
                   std::vector<std::string> nodes, const std::string& where);
   // Blocks with equal domains are one.
-  void add_block(const std::string& name, const std::string& domain,
-                 std::vector<std::string> nodes);
+  void add_block(const std::string& name, const std::string& domain, std::vector<std::string> nodes,
+                 const std::string& where);
   void set_sizes(std::vector<int> sizes) { tree_.block_sizes = std::move(sizes); }
   SwitchTree finish();
 
