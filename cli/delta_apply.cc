@@ -46,11 +46,11 @@ std::string folder_of(const std::string& path) {
 }
 
 [[noreturn]] void refuse_base(const DeltaFile& delta, const SafetensorsCheckpoint& base,
-                              std::size_t position) {
+                              std::size_t position, const std::string& called) {
   throw Error(
       ErrorCode::bad_input,
       fmt::format("{}: is not the checkpoint {} was made for: {} differ; nothing was changed",
-                  base.path(), delta.where(), place_in(base, delta.index(), position)));
+                  called, delta.where(), place_in(base, delta.index(), position)));
 }
 
 // Says how far it is, in bytes of weights.
@@ -73,9 +73,10 @@ class SegmentProgress {
   Progress progress_;
 };
 
-// Brings every segment to its target. `rewritten` has new elements for torn ones.
+// Brings every segment to its target. `rewritten` has new elements for torn ones; `called` is what
+// people know the weights as.
 ApplyCount apply_segments(const DeltaFile& delta, SafetensorsCheckpoint& weights,
-                          const DeltaFile* rewritten, int threads) {
+                          const std::string& called, const DeltaFile* rewritten, int threads) {
   const DeltaIndex& index = delta.index();
   SegmentProgress progress("applying " + delta.where(), index);
   std::atomic<std::uint64_t> applied = 0;
@@ -88,7 +89,7 @@ ApplyCount apply_segments(const DeltaFile& delta, SafetensorsCheckpoint& weights
       ++there_already;
     } else {
       const bool torn = state == SegmentState::torn;
-      if (torn && rewritten == nullptr) refuse_base(delta, weights, i);
+      if (torn && rewritten == nullptr) refuse_base(delta, weights, i, called);
       std::vector<std::byte> elements(held.begin(), held.end());
       if (!reach_target(index, i, (torn ? *rewritten : delta).segment(i), elements)) {
         throw Error(torn ? ErrorCode::check_failed : ErrorCode::bad_input,
@@ -154,7 +155,7 @@ void write_recovery(const DeltaFile& delta, const SafetensorsCheckpoint& base,
     DeltaWriter writer(out, regions_of(base, index.header));
     write_segments(writer, index.segments.size(), threads, [&](std::size_t i) {
       const auto held = elements_of(base, index, i);
-      if (hash64(held) != index.segments[i].base_hash) refuse_base(delta, base, i);
+      if (hash64(held) != index.segments[i].base_hash) refuse_base(delta, base, i, base.path());
       std::vector<std::byte> elements(held.begin(), held.end());
       if (!reach_target(index, i, delta.segment(i), elements)) {
         throw Error(ErrorCode::bad_input,
@@ -170,6 +171,21 @@ void write_recovery(const DeltaFile& delta, const SafetensorsCheckpoint& base,
     flush_path(temporary);
   });
   flush_path(folder_of(path));
+}
+
+// What a killed apply left of a recovery file that was not whole yet: `path` and six characters.
+// Nobody else writes them, since an apply in place has the checkpoint to itself.
+void remove_unfinished_recovery(const std::string& path) {
+  const std::string start = fs::path(path).filename().string() + ".";
+  std::vector<fs::path> left;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_of(path), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(start) && name.size() == start.size() + 6 &&
+        entry.is_regular_file(ignored))
+      left.push_back(entry.path());
+  }
+  for (const fs::path& file : left) fs::remove(file, ignored);
 }
 
 bool at_target(const DeltaFile& delta, const SafetensorsCheckpoint& checkpoint, int threads) {
@@ -211,7 +227,7 @@ ApplyCount apply_to_copy(const DeltaFile& delta, const std::string& base, const 
     write_whole_file(output, [&](const std::string& temporary) {
       copy(files[0], temporary, output);
       SafetensorsCheckpoint to(temporary, MappedFile::Access::write);
-      count = apply_segments(delta, to, nullptr, threads);
+      count = apply_segments(delta, to, base, nullptr, threads);
       to.flush();
     });
     return count;
@@ -227,7 +243,7 @@ ApplyCount apply_to_copy(const DeltaFile& delta, const std::string& base, const 
   const std::string index_copy = folder / fs::path(index_path).filename();
   copy(index_path, index_copy, output);
   SafetensorsCheckpoint to(index_copy, MappedFile::Access::write);
-  const ApplyCount count = apply_segments(delta, to, nullptr, threads);
+  const ApplyCount count = apply_segments(delta, to, base, nullptr, threads);
   to.flush();
   folder.keep();
   return count;
@@ -237,6 +253,7 @@ ApplyCount apply_in_place(const DeltaFile& delta, const std::string& base, int t
   SafetensorsCheckpoint weights(base, MappedFile::Access::write);
   require_fits(delta, weights);
   const std::string path = recovery_path(weights);
+  remove_unfinished_recovery(path);
   std::optional<OpenDelta> recovery;
   if (!delta.index().header.anchor) {
     if (!fs::exists(path)) {
@@ -259,7 +276,7 @@ ApplyCount apply_in_place(const DeltaFile& delta, const std::string& base, int t
     }
   }
   const ApplyCount count =
-      apply_segments(delta, weights, recovery ? &recovery->delta() : nullptr, threads);
+      apply_segments(delta, weights, base, recovery ? &recovery->delta() : nullptr, threads);
   weights.flush();
   std::error_code error;
   fs::remove(path, error);

@@ -199,6 +199,9 @@ TEST_CASE("delta: in place, interrupted at any segment, the same call finishes i
     folder.write("a.safetensors", old_text);
   }
 
+  // A kill before the recovery file was whole leaves one of a temporary name, which the next call
+  // removes, and nothing else.
+  folder.write("a.safetensors.rfd-recovery.aB3x9Q", "half");
   const Outcome apply = refit_program({"delta", "apply", a, x, "--in-place"});
   CHECK(apply.code == 0);
   CHECK((text_of(a) == new_text));
@@ -225,6 +228,7 @@ TEST_CASE("delta: in place on another checkpoint changes nothing", "[cli]") {
     CHECK(outcome.code == 2);
     CHECK(has(outcome.err,
               " was made for: big, elements 0 to 1,048,575 differ; nothing was changed"));
+    CHECK(has(outcome.err, c + ": is not the checkpoint "));  // not its copy of a temporary name
     CHECK((text_of(c) == model.file(2)));
   }
   CHECK(folder.files() == 4);
