@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "base/text_file.h"
 #include "base/error.h"
+#include "base/text_file.h"
 #include "base/yaml.h"
 #include "models/import/model_file.h"
 #include "scenarios/detail/read.h"
@@ -31,8 +31,12 @@ std::string file_of(const YamlNode& node, const std::string& scenario_path) {
   const std::string path = beside(scenario_path, node.text());
   std::error_code ignored;  // a path that can't be looked at is not there for us
   if (!std::filesystem::exists(path, ignored)) {
-    node.fail(
-        fmt::format("there is no file {}; paths are relative to the scenario's folder", path));
+    try {
+      node.fail(
+          fmt::format("there is no file {}; paths are relative to the scenario's folder", path));
+    } catch (const Error& error) {  // with place and key, but the code of all missing files
+      throw Error(ErrorCode::environment, error.what());
+    }
   }
   return path;
 }

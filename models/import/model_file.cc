@@ -78,9 +78,10 @@ std::vector<ListedTensor> tensors_beside(const std::string& text, const std::str
     const fs::path beside = fs::path(path).parent_path() / file;
     std::error_code ignored;
     if (!fs::exists(beside, ignored))
-      fail(path, fmt::format("an index has no shapes, and {} is not beside it; use the model's "
-                             "config.json, or bring the files",
-                             shown(file)));
+      throw Error(ErrorCode::environment,
+                  fmt::format("{}: an index has no shapes, and {} is not beside it; use the "
+                              "model's config.json, or bring the files",
+                              path, shown(file)));
     const std::size_t before = tensors.size();
     add_tensors(beside.string(), tensors);
     for (std::size_t i = before; i < tensors.size(); ++i) {

@@ -20,7 +20,7 @@ using Kind = HydraNode::Kind;
 
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 // A chain of files has four or so; a list of lists could have any number.
-constexpr int kMostFiles = 64;
+constexpr std::size_t kMostFiles = 64;
 
 [[noreturn]] void fail(const std::string& where, const std::string& message) {
   throw Error(ErrorCode::bad_input, fmt::format("{}: {}", where, message));
@@ -75,10 +75,13 @@ void merge(HydraNode& base, HydraNode child) {
 // The files that one stands on, read before it.
 class Chain {
  public:
+  std::vector<std::string> files() && { return std::move(files_); }
+
   HydraNode load(const std::string& path) { return read(read_text_file(path, kMostBytes), path); }
 
   HydraNode read(const std::string& text, const std::string& path) {
-    if (++files_ > kMostFiles)
+    files_.push_back(path);
+    if (files_.size() > kMostFiles)
       fail(path, fmt::format("more than {} files in a chain of defaults", kMostFiles));
     HydraNode own = from_yaml(YamlNode::parse_text(text, path));
     if (own.kind != Kind::map) fail(own.where, "expected a map of settings");
@@ -122,13 +125,14 @@ class Chain {
     }
     std::error_code ignored;
     if (!fs::is_regular_file(path, ignored))
-      fail(file.where, fmt::format("defaults: there is no file {}; keep the folders as they are, "
-                                   "paths are relative to the file that names them",
-                                   path));
+      throw Error(ErrorCode::environment,
+                  fmt::format("{}: defaults: there is no file {}; keep the folders as they are, "
+                              "paths are relative to the file that names them",
+                              file.where, shown(path, 200)));
     return load(path);
   }
 
-  int files_ = 0;
+  std::vector<std::string> files_;
   std::vector<std::string> open_;
 };
 
@@ -245,7 +249,9 @@ double HydraValue::number() const {
 
 HydraConfig HydraConfig::load(const std::string& path) {
   HydraConfig config;
-  config.root_ = Chain().load(path);
+  Chain chain;
+  config.root_ = chain.load(path);
+  config.files_ = std::move(chain).files();
   return config;
 }
 

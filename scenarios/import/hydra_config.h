@@ -66,10 +66,12 @@ class HydraConfig {
   bool was_asked(const std::string& path) const { return asked_.count(path) > 0; }
 
   const HydraNode& root() const { return root_; }
+  const std::vector<std::string>& files() const { return files_; }  // that were read, in turn
 
  private:
   HydraNode root_{HydraNode::Kind::map, {}, {}, {}};
   std::set<std::string> asked_;
+  std::vector<std::string> files_;
 };
 
 // "${mul:${a.b}, 2}" and the like, evaluated in `root`; `path` is where the text stands. For

@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "scenarios/import/hydra_config.h"
 
 namespace refit {
@@ -117,7 +120,8 @@ class Evaluator {
       result += text.substr(at, begin - at);
       const std::size_t end = end_of_reference(text, begin);
       if (end == std::string::npos)
-        fail(path, where, fmt::format("'{}' is not closed; write ${{a.b}}", text.substr(begin)));
+        fail(path, where,
+             fmt::format("'{}' is not closed; write ${{a.b}}", shown(text.substr(begin))));
       const auto value = reference(text.substr(begin + 2, end - begin - 3), path, where);
       if (begin == 0 && end == text.size()) return value;
       result += value.value_or("null");
@@ -131,21 +135,47 @@ class Evaluator {
   // Counts and names what is being followed, so that cycles end.
   struct Step {
     Step(Evaluator& e, const std::string& path, const std::string& where) : evaluator(e) {
-      if (--e.left_ < 0) fail(path, where, "needs too many references; write the value out");
-      if (e.depth_ >= kMostDepth)
-        fail(path, where, "refers to itself, or through too many others; write the value out");
-      ++e.depth_;
+      e.open_.emplace_back(path, where);
+      if (--e.left_ < 0) fail(path, e.place(), "needs too many references; write the value out");
+      if (e.open_.size() > kMostDepth) e.fail_ring();
     }
-    ~Step() { --evaluator.depth_; }
+    ~Step() { evaluator.open_.pop_back(); }
     Step(const Step&) = delete;
     Step& operator=(const Step&) = delete;
     Evaluator& evaluator;
   };
 
+  // Where the innermost text stands that is being followed.
+  std::string place() const {
+    for (auto step = open_.rbegin(); step != open_.rend(); ++step) {
+      if (!step->second.empty()) return step->second;
+    }
+    return {};
+  }
+
+  [[noreturn]] void fail_ring() const {
+    std::vector<std::string> names;
+    for (const auto& [path, where] : open_) {
+      if (names.empty() || names.back() != path) names.push_back(path);
+    }
+    const std::string last = names.back();
+    const auto before = std::find(names.rbegin() + 1, names.rend(), last);
+    // One name is followed in a few steps; more of them in a row are its own ring.
+    const auto steps = std::count_if(open_.begin(), open_.end(),
+                                     [&](const auto& step) { return step.first == last; });
+    if (before == names.rend() && steps < 8)
+      fail(last, place(), "refers through too many others; write the value out");
+    std::string ring = before == names.rend() ? shown(last) + " -> " : "";
+    for (auto at = before == names.rend() ? names.end() - 1 : before.base() - 1; at != names.end();
+         ++at)
+      ring += shown(*at) + (at + 1 == names.end() ? "" : " -> ");
+    fail(last, place(), fmt::format("refers to itself: {}; write one of them out", ring));
+  }
+
   [[noreturn]] static void fail(const std::string& path, const std::string& where,
                                 const std::string& message) {
-    throw Error(ErrorCode::bad_input,
-                fmt::format("{}{}{}: {}", where, where.empty() ? "" : ": ", path, message));
+    throw Error(ErrorCode::bad_input, fmt::format("{}{}{}: {}", where, where.empty() ? "" : ": ",
+                                                  shown(path, 200), message));
   }
 
   // A node that is only a reference to another is that other.
@@ -159,7 +189,7 @@ class Evaluator {
     const HydraNode* target = locate(absolute(inner, path));
     if (target == nullptr)
       fail(path, node.where,
-           fmt::format("there is no {} that {} could stand for", inner, node.text));
+           fmt::format("there is no {} that {} could stand for", shown(inner), shown(node.text)));
     return target;
   }
 
@@ -176,9 +206,10 @@ class Evaluator {
   std::optional<std::string> value_at(const std::string& name, const std::string& path,
                                       const std::string& where) {
     const HydraNode* node = locate(name);
-    if (node == nullptr) fail(path, where, fmt::format("there is no {} to refer to", name));
+    if (node == nullptr) fail(path, where, fmt::format("there is no {} to refer to", shown(name)));
     if (node->kind == Kind::nothing) return std::nullopt;
-    if (node->kind != Kind::scalar) fail(path, where, fmt::format("{} is no single value", name));
+    if (node->kind != Kind::scalar)
+      fail(path, where, fmt::format("{} is no single value", shown(name)));
     return evaluate(node->text, name, node->where);
   }
 
@@ -193,7 +224,8 @@ class Evaluator {
       }
       if (raw.size() < 2)
         fail(path, where,
-             fmt::format("${{{}:{}}} is not known here; say it by an override", name, raw.front()));
+             fmt::format("${{{}:{}}} is not known here; say it by an override", name,
+                         shown(raw.front())));
       return evaluate(unquoted(raw[1]), path, where);
     }
     return number_text(arithmetic(name, raw, path, where));
@@ -207,7 +239,8 @@ class Evaluator {
       double value = 0;
       const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
       if (error != std::errc() || stop != word.data() + word.size() || !std::isfinite(value))
-        fail(path, where, fmt::format("${{{}:...}} needs numbers, got '{}'", name, word));
+        fail(path, where,
+             fmt::format("${{{}:...}} needs numbers, got '{}'", shown(name), shown(word)));
       numbers.push_back(value);
     }
     const auto fold = [&](auto op) {
@@ -217,7 +250,7 @@ class Evaluator {
     };
     const bool divides = name == "div" || name == "floordiv" || name == "idiv" || name == "mod";
     if (divides && std::find(numbers.begin() + 1, numbers.end(), 0.0) != numbers.end())
-      fail(path, where, fmt::format("${{{}:...}} divides by 0", name));
+      fail(path, where, fmt::format("${{{}:...}} divides by 0", shown(name)));
     if (name == "mul") return fold([](double a, double b) { return a * b; });
     if (name == "div") return fold([](double a, double b) { return a / b; });
     if (name == "floordiv" || name == "idiv")
@@ -230,11 +263,11 @@ class Evaluator {
     fail(path, where,
          fmt::format("resolver '{}' is not known; known are mul, div, floordiv, mod, add, sub, "
                      "max, min, oc.env and oc.select; say the value by an override",
-                     name));
+                     shown(name)));
   }
 
   const HydraNode& root_;
-  std::size_t depth_ = 0;
+  std::vector<std::pair<std::string, std::string>> open_;  // path, where
   int left_ = kMostSteps;
 };
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
+
 namespace refit::detail {
 
 BaseScenario read_base_scenario(const YamlNode& node, const std::string& file) {
@@ -11,8 +13,10 @@ BaseScenario read_base_scenario(const YamlNode& node, const std::string& file) {
   const auto path = std::filesystem::path(file).parent_path() / node.text();
   std::error_code ignored;  // what can't be looked at is not there for us
   if (!std::filesystem::exists(path, ignored)) {
-    node.fail(fmt::format("there is no file {}; paths are relative to this file's folder",
-                          path.string()));
+    throw Error(ErrorCode::environment,
+                fmt::format("{}: base: there is no file {}; paths are relative to this file's "
+                            "folder",
+                            node.where(), path.string()));
   }
   const YamlNode base = YamlNode::parse_file(path.string());
   if (!base.is_map()) base.fail("expected a scenario: a map with the key 'scenario'");

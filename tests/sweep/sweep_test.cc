@@ -56,7 +56,8 @@ TEST_CASE("sweep: a whole map may vary, and a field of it besides", "[sweep]") {
 TEST_CASE("sweep: mistakes are named by file, line, column and key", "[sweep]") {
   const std::string base = "sweep: s\nbase:" + kPair;  // 19 lines
   const auto of = [&](const std::string& rest) { return complaint(base + rest); };
-  CHECK(complaint("sweep: s\nbase: nowhere.yaml\n") ==
+  CHECK(error_of([&] { parse_sweep("sweep: s\nbase: nowhere.yaml\n", "s.yaml"); },
+                 ErrorCode::environment) ==
         "s.yaml:2:7: base: there is no file nowhere.yaml; paths are relative to this file's "
         "folder");
   CHECK(complaint("sweep: s\nbase: {}\n") ==

@@ -43,8 +43,13 @@ TEST_CASE("hydra: a cycle of files is named, and a missing one", "[scenarios][im
   CHECK_THAT(error_in([&] { HydraConfig::load(b); }),
              Catch::Contains("defaults: a cycle: b.yaml -> a.yaml -> b.yaml"));
   const std::string lost = files.write("c.yaml", "x: 1\ndefaults: nowhere.yaml\n");
-  CHECK_THAT(error_in([&] { HydraConfig::load(lost); }),
-             Catch::Contains("c.yaml:2:11: defaults: there is no file"));
+  try {
+    HydraConfig::load(lost);
+    FAIL("a chain without one of its files");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::environment);  // as for the first file
+    CHECK_THAT(error.what(), Catch::Contains("c.yaml:2:11: defaults: there is no file"));
+  }
 }
 
 TEST_CASE("hydra: references are followed, also relative ones and those in references",
@@ -70,8 +75,10 @@ TEST_CASE("hydra: references are followed, also relative ones and those in refer
 
 TEST_CASE("hydra: references that never end are refused", "[scenarios][import]") {
   HydraConfig config = config_of("a: ${b}\nb: ${a}\nc: ${mul:${c},2}\n");
-  CHECK_THAT(error_in([&] { config.find("a"); }), Catch::Contains("refers to itself"));
-  CHECK_THAT(error_in([&] { config.find("c"); }), Catch::Contains("refers to itself"));
+  CHECK(error_in([&] { config.find("a"); }) ==
+        "c.yaml:2:4: b: refers to itself: b -> a -> b; write one of them out");
+  CHECK(error_in([&] { config.find("c"); }) ==
+        "c.yaml:3:4: c: refers to itself: c -> c; write one of them out");
   std::string laughs = "x0: haha\n";  // 10 references each, 30 levels: 10^30 of them
   for (int i = 1; i <= 30; ++i) {
     laughs += fmt::format("x{}: '", i);
