@@ -139,7 +139,7 @@ ImportedCluster read_cluster_files(const ClusterFileOptions& options) {
   }
   ImportedCluster cluster = import_cluster(files, answers_of(options));
   if (!cluster.missing.empty()) throw Error(ErrorCode::bad_input, missing_words(options, cluster));
-  for (const std::string& note : cluster.notes) fmt::print(stderr, "refit: note: {}\n", note);
+  for (const std::string& note : cluster.notes) print_note(note);
   return cluster;
 }
 

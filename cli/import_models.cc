@@ -1,16 +1,23 @@
+#include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file_kind.h"
+#include "base/shown.h"
+#include "base/text_file.h"
 #include "base/units.h"
 #include "cli/import_kinds.h"
 #include "cli/layout_files.h"
 #include "cli/output.h"
+#include "models/import/hf_json.h"
 #include "models/import/model_file.h"
 
 namespace refit {
@@ -20,6 +27,7 @@ struct ImportModelOptions {
   std::string file;
   std::optional<std::string> model;  // to compare an index with
   std::string output = "-";
+  bool is_config = false;  // of Hugging Face, which says types apart from shapes
 };
 
 // The model of the catalog with the same tensors, of the same sizes.
@@ -68,10 +76,72 @@ ModelSpec model_of_file(const std::string& file) {
   }
 }
 
+// What the config.json says of the types of its weights. The model has the shapes only: which type
+// a side holds is for the scenario to say.
+std::vector<std::string> type_notes(const std::string& file) {
+  const nlohmann::json document = parse_hf_json(read_file(file), file);
+  const auto inner = document.find("text_config");
+  const auto find = [&](const char* key) -> const nlohmann::json* {
+    for (const nlohmann::json* object :
+         {inner != document.end() && inner->is_object() ? &*inner : &document, &document}) {
+      const auto found = object->find(key);
+      if (found != object->end() && !found->is_null()) return &*found;
+    }
+    return nullptr;
+  };
+  std::vector<std::string> notes;
+  const nlohmann::json* dtype = find("dtype");
+  if (dtype == nullptr) dtype = find("torch_dtype");
+  if (dtype == nullptr) {
+    notes.push_back("no dtype is in the file; weights count as bf16");
+  } else if (!dtype->is_string()) {
+    notes.push_back(fmt::format("dtype: {} is no name; weights count as bf16",
+                                shown(dtype->dump(-1, ' ', true))));
+  } else if (const auto name = dtype->get<std::string>(); name != "bfloat16" && name != "auto") {
+    notes.push_back(
+        fmt::format("dtype: {} is not taken over; weights count as bf16: say precision: "
+                    "of the sides, or dtype: of the model",
+                    shown(name)));
+  }
+  const nlohmann::json* quantized = find("quantization_config");
+  if (quantized == nullptr) return notes;
+  const auto method = quantized->is_object() ? quantized->find("quant_method") : quantized->end();
+  const std::string called =
+      quantized->is_object() && method != quantized->end() && method->is_string()
+          ? shown(method->get<std::string>())
+          : "of no method that is said";
+  const bool in_blocks = called == "fp8" && quantized->contains("weight_block_size");
+  notes.push_back(fmt::format(
+      "quantization_config: {} is not taken over, so scales and smaller weights are not "
+      "counted: {}",
+      called,
+      in_blocks           ? "say precision: fp8_blockwise of the side that holds such weights"
+      : called == "mxfp4" ? "say precision: mxfp4 of the side that holds such weights"
+                          : "no precision of a scenario is known for it"));
+  return notes;
+}
+
+// A file of another kind is named, also where it could make a model.
+void require_kind(const std::string& file, std::initializer_list<FileKind> kinds,
+                  const char* expected) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return;  // whoever reads it says why
+  const FileKind kind = file_kind(read_text_file(file, std::size_t{1} << 20));
+  if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
+  throw Error(ErrorCode::bad_input,
+              fmt::format("{}: this is {}; expected {}", file, words_of(kind), expected));
+}
+
 int import_model(const ImportModelOptions& options) {
   require_other_file(options.file, options.output);
   const ModelSpec model = model_of_file(options.file);
   std::string text = model_words(model);
+  if (options.is_config) {
+    for (const std::string& note : type_notes(options.file)) {
+      text += "# Note: " + note + ".\n";
+      print_note(note);
+    }
+  }
   const std::string same = same_in_catalog(model);
   if (!same.empty()) text += fmt::format("# the tensors of {} in the catalog\n", same);
   namespace fs = std::filesystem;
@@ -150,12 +220,27 @@ void add_kind(CLI::App& import, Action& action, const char* name, const char* he
 }  // namespace
 
 void add_import_models(CLI::App& import, Action& action) {
-  add_kind(import, action, "hf-config", "A model from a Hugging Face config.json", import_model);
+  add_kind(import, action, "hf-config", "A model from a Hugging Face config.json",
+           [](const ImportModelOptions& options) {
+             require_kind(options.file, {FileKind::hf_config, FileKind::json},
+                          "a config.json of Hugging Face");
+             ImportModelOptions config = options;
+             config.is_config = true;
+             return import_model(config);
+           });
   add_kind(import, action, "m2n-model", "A model from a model JSON of NCCL M2N's bench",
-           import_model);
+           [](const ImportModelOptions& options) {
+             require_kind(options.file, {FileKind::m2n_model}, "a model file of NCCL M2N");
+             return import_model(options);
+           });
   add_kind(import, action, "safetensors",
            "A model from the header of a .safetensors file, or of all that an index lists",
-           import_model);
+           [](const ImportModelOptions& options) {
+             if (!options.file.ends_with(".safetensors"))
+               require_kind(options.file, {FileKind::safetensors_index},
+                            "a file named .safetensors, or the index of a checkpoint");
+             return import_model(options);
+           });
   add_kind(import, action, "safetensors-index",
            "Compare names and bytes of a model.safetensors.index.json with a model", import_index);
 }

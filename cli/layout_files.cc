@@ -1,7 +1,6 @@
 #include "cli/layout_files.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -64,6 +63,11 @@ std::string layout_scenario(const LayoutReader& reader, const std::string& file,
   } catch (const Error& error) {
     throw naming_file(error, file, {reader.kind});
   }
+  if (reader.kind == FileKind::nemo_recipe) {
+    for (const std::string& one : HydraConfig::load(file).files()) note_input(one);
+  }
+  if (answers.model) note_input(*answers.model);
+  if (answers.cluster) note_input(*answers.cluster);
   if (!machines.files.empty()) {
     if (answers.cluster)
       throw Error(ErrorCode::bad_input, "--cluster and --nccl-topo both say which machines");
@@ -73,7 +77,7 @@ std::string layout_scenario(const LayoutReader& reader, const std::string& file,
   }
   std::string text = scenario_text(imported, answers);
   for (const std::string& line : imported.left_out)
-    fmt::print(stderr, "refit: note: {}: {}\n", imported.format, line);
+    print_note(fmt::format("{}: {}", imported.format, line));
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 
 namespace refit {
 namespace {
@@ -131,6 +133,18 @@ std::vector<std::string>& arguments() {
   return all;
 }
 
+std::vector<std::string>& inputs() {
+  static std::vector<std::string> all;
+  return all;
+}
+
+bool is_noted(const std::string& output) {
+  std::error_code ignored;
+  return std::any_of(inputs().begin(), inputs().end(), [&](const std::string& input) {
+    return fs::equivalent(input, output, ignored);
+  });
+}
+
 bool is_named_twice(const std::string& output) {
   int times = 0;
   for (const std::string& argument : arguments()) {
@@ -155,11 +169,18 @@ void note_arguments(std::span<const char* const> words) {
   arguments().assign(words.begin(), words.end());
 }
 
+void note_input(const std::string& path) { inputs().push_back(path); }
+
+void print_note(const std::string& text) {
+  fmt::print(stderr, "refit: note: {}\n", shown_message(text));
+}
+
 void require_other_file(const std::string& input, const std::string& output) {
   if (output == "-" || output.empty()) return;
   std::error_code ignored;
   if (!fs::is_regular_file(output, ignored)) return;
-  if (fs::equivalent(input, output, ignored) || is_named_twice(output)) refuse_overwriting(output);
+  if (fs::equivalent(input, output, ignored) || is_named_twice(output) || is_noted(output))
+    refuse_overwriting(output);
 }
 
 void write_output(const std::string& path, const std::function<void(std::ostream&)>& write) {
@@ -186,7 +207,7 @@ void write_whole_file(const std::string& path,
   if (fs::is_directory(status)) fail(path, "is a folder; name a file", 0);
   if (fs::exists(status) && !fs::is_regular_file(status))
     fail(path, "is no plain file; name one", 0);
-  if (fs::exists(status) && is_named_twice(path)) refuse_overwriting(path);
+  if (fs::exists(status) && (is_named_twice(path) || is_noted(path))) refuse_overwriting(path);
   // Through a link the file it points to is replaced, not the link.
   const fs::path target = fs::exists(status) ? fs::canonical(path) : fs::path(path);
   TemporaryFile temporary(target, path);

@@ -54,6 +54,79 @@ TEST_CASE("import: a file that is something else is named", "[cli][import]") {
   CHECK(has(said({"import", "safetensors-index", index}), "an index has names and no shapes"));
 }
 
+TEST_CASE("import: a model file of another kind is named, though it could make a model",
+          "[cli][import]") {
+  const Folder folder;
+  const std::string config = folder.write("config.json",
+                                          "{\"architectures\": [\"Qwen3ForCausalLM\"], "
+                                          "\"torch_dtype\": \"float32\"}\n");
+  const std::string layer =
+      folder.write("moe.json", "{\"num_layers\": 1, \"default_tensors\": []}");
+  const auto said = [](const std::vector<std::string>& words) {
+    const Outcome outcome = refit_program(words);
+    CHECK(outcome.code == 2);
+    return outcome.err;
+  };
+  CHECK(has(said({"import", "m2n-model", config}),
+            "this is a config.json of Hugging Face; expected a model file of NCCL M2N"));
+  CHECK(has(said({"import", "safetensors", config}),
+            "this is a config.json of Hugging Face; expected a file named .safetensors, or the "
+            "index of a checkpoint"));
+  CHECK(has(said({"import", "m2n-model", layer}), "this is a layer file of NCCL M2N"));
+}
+
+TEST_CASE("import hf-config: types and quantization that are not taken over are said",
+          "[cli][import]") {
+  const Folder folder;
+  const auto made = [&](const std::string& more) {
+    const std::string config = folder.write(
+        "config.json",
+        "{\"architectures\": [\"Qwen3ForCausalLM\"], \"hidden_size\": 64, \"vocab_size\": 128, "
+        "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, \"num_key_value_heads\": 1, "
+        "\"head_dim\": 32, \"intermediate_size\": 128" +
+            more + "}\n");
+    const Outcome outcome = refit_program({"import", "hf-config", config});
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    return outcome;
+  };
+  CHECK(made(", \"torch_dtype\": \"bfloat16\"").err.empty());
+  CHECK(has(made("").out, "# Note: no dtype is in the file; weights count as bf16."));
+  CHECK(has(made(", \"dtype\": \"float\\u001b[31m32\"").err,
+            "note: dtype: float\\x1b[31m32 is not taken over; weights count as bf16"));
+  CHECK(has(made(", \"quantization_config\": {\"quant_method\": \"fp8\", \"weight_block_size\": "
+                 "[128, 128]}")
+                .out,
+            "quantization_config: fp8 is not taken over, so scales and smaller weights are not "
+            "counted: say precision: fp8_blockwise"));
+}
+
+TEST_CASE("import nemo: no file of the chain is overwritten", "[cli][import]") {
+  const Folder folder;
+  const std::string base = folder.write("base.yaml", "policy: {}\n");
+  const std::string recipe = folder.write("r.yaml",
+                                          "defaults: base.yaml\ncluster: {num_nodes: 1, "
+                                          "gpus_per_node: 8}\n");
+  const Outcome outcome = refit_program(
+      {"import", "nemo", recipe, "--cluster", "dgx_h100", "--model", "qwen3-8b", "-o", base});
+  CHECK(outcome.code == 2);
+  CHECK(has(outcome.err, "would overwrite the input"));
+  CHECK(text_of(base) == "policy: {}\n");
+}
+
+TEST_CASE("import: what a file writes into a message is short and can't steer the terminal",
+          "[cli][import]") {
+  const Folder folder;
+  const std::string config =
+      folder.write("config.json", "{\"architectures\": [\"A\\u001b]0;x\\u0007" +
+                                      std::string(1 << 16, 'b') + "\"]}\n");
+  const Outcome outcome = refit_program({"import", "hf-config", config});
+  CHECK(outcome.code == 2);
+  CHECK(has(outcome.err, "'A\\x1b]0;x\\x07bbb"));
+  CHECK(outcome.err.find('\x1b') == std::string::npos);
+  CHECK(outcome.err.size() < 2000);
+}
+
 TEST_CASE("import: layouts that are not legal are written, and said with exit 1", "[cli][import]") {
   const Folder folder;
   const Outcome outcome = refit_program({"import", "areal", kExamples + "allocation.txt",
