@@ -120,7 +120,7 @@ std::string_view words_of(FileKind kind) {
     case FileKind::empty:
       return "an empty file";
     case FileKind::binary:
-      return "no text but binary";
+      return "no text but binary (text in UTF-16 should be saved as UTF-8)";
     case FileKind::nccl_topology:
       return "an NCCL topology file";
     case FileKind::nccl_graph:

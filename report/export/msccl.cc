@@ -25,6 +25,10 @@ constexpr std::size_t kMostSteps = 256;   // of a thread block
 constexpr std::size_t kMostBlocks = 216;  // of a rank
 constexpr std::size_t kMostPeers = 32;    // sending or receiving blocks of a rank and channel
 constexpr std::size_t kMostChannels = 32;
+// Of its parser: elements in one another, and those that a rank reads: all <gpu>, and what is in
+// its own. One less than its table holds, since it looks for room before it reads a closing tag.
+constexpr std::size_t kMostInside = 1024;
+constexpr std::size_t kMostElements = 4095;
 constexpr std::int64_t kMostCount = 71;        // chunks of a step
 constexpr std::int64_t kMostChunks = 1 << 20;  // of a buffer, so that offsets stay plain integers
 
@@ -256,6 +260,8 @@ class Compiler {
   }
 
   void require_limits() const {
+    if (ranks_.size() > kMostInside)
+      refuse(fmt::format("{} ranks; its parser takes {}", ranks_.size(), kMostInside));
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       const RankCode& rank = ranks_[r];
       if (rank.blocks.size() > kMostBlocks)
@@ -263,6 +269,13 @@ class Compiler {
             fmt::format("rank {} has {} peers, and a rank may have {} thread blocks, one for "
                         "each peer and direction",
                         r, rank.blocks.size(), kMostBlocks));
+      std::size_t elements = 1 + ranks_.size() + rank.blocks.size();
+      for (const Block& block : rank.blocks) elements += block.steps.size();
+      if (elements > kMostElements)
+        refuse(
+            fmt::format("rank {} has {} thread blocks and steps; its parser takes {} elements in "
+                        "all, {} of them for the ranks; use fewer layers or chunks",
+                        r, elements - 1 - ranks_.size(), kMostElements, ranks_.size()));
       const RankBuffers& buffers = rank.buffers;
       const std::int64_t most =
           std::max({buffers.input_chunks, buffers.output_chunks, buffers.scratch_chunks});

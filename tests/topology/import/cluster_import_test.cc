@@ -184,6 +184,40 @@ TEST_CASE("import: a scheduler's racks and a catalog's node make one cluster", "
       "import: --nodes: 40 are asked for, but the file about what joins them has 18");
 }
 
+TEST_CASE("import: a note about what was assumed goes where people say the thing", "[import]") {
+  const std::string racks =
+      "BlockName=a Nodes=n[1-18]\nBlockName=b Nodes=n[21-30,32-38]\nBlockSizes=18\n";
+  const auto notes = [&](std::optional<int> domain, std::optional<int> nodes) {
+    ClusterAnswers answers;
+    answers.catalog = "gb200_nvl72";
+    answers.nvlink_domain_gpus = domain;
+    answers.nodes = nodes;
+    return fmt::format("{}", fmt::join(imported({racks}, answers).notes, "; "));
+  };
+  using Catch::Contains;
+  REQUIRE_THAT(notes({}, {}), Contains("have 1 hole:") && Contains("block of the scheduler"));
+  REQUIRE_THAT(notes({}, 18), !Contains("hole") && Contains("block of the scheduler"));
+  REQUIRE_THAT(notes(4, {}), !Contains("hole") && !Contains("block of the scheduler"));
+}
+
+TEST_CASE("import: NICs of several speeds count with the slowest, and are counted in a note",
+          "[import]") {
+  const auto node = [](const char* more) {
+    return fmt::format(R"(<system><cpu><pci busid="1"><pci busid="2"><gpu dev="0" sm="90"/></pci>
+      <pci busid="3"><nic><net dev="0" speed="400000"/></nic></pci>
+      <pci busid="4"><nic><net dev="1" {}/></nic></pci></pci></cpu></system>)",
+                       more);
+  };
+  const ImportedCluster mixed = imported({node("speed=\"200000\"")});
+  REQUIRE(mixed.spec.groups[0].nic_bytes_per_s == 25e9);
+  REQUIRE_THAT(fmt::format("{}", fmt::join(mixed.notes, "; ")),
+               Catch::Contains("NICs have several speeds (1 of 200 Gbit/s, 1 of 400 Gbit/s)"));
+  const ImportedCluster silent = imported({node("")});
+  REQUIRE(silent.spec.groups[0].nic_bytes_per_s == 50e9);
+  REQUIRE_THAT(fmt::format("{}", fmt::join(silent.notes, "; ")),
+               Catch::Contains("of 1 NIC the file says no speed; it counts like the others"));
+}
+
 TEST_CASE("import: uneven trunks of rails are kept", "[import]") {
   std::string fabric;
   for (int rail = 0; rail < 2; ++rail) {

@@ -86,6 +86,11 @@ TEST_CASE("slurm yaml: the default topology of several is read", "[import]") {
   REQUIRE(sizes(tree) == std::vector<int>{4, 4});
 }
 
+TEST_CASE("slurm: a byte order mark and lines of Windows are no part of the text", "[import]") {
+  const SwitchTree tree = read_slurm_conf("\xef\xbb\xbfSwitchName=a Nodes=n[1-3]\r\n", "t");
+  REQUIRE(sizes(tree) == std::vector<int>{3});
+}
+
 TEST_CASE("slurm: what is wrong names its line", "[import]") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {"SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n", "t:2: switch a stands twice"},

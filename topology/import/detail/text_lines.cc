@@ -6,6 +6,8 @@
 namespace refit::detail {
 
 std::vector<std::string> clean_lines(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // as Windows' tools begin a text
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   std::vector<std::string> lines(1);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
