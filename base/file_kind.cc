@@ -80,20 +80,21 @@ FileKind kind_of_json(std::string_view text) {
 
 // YAML is told by the keys at its left margin.
 FileKind kind_of_yaml(std::string_view text) {
-  bool group = false, nodes = false;
+  bool cluster = false, group = false, nodes = false;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = text.substr(at, end - at);
     at = end + 1;
     if (starts(line, "scenario:")) return FileKind::scenario;
-    if (starts(line, "cluster:") || starts(line, "catalog:")) return FileKind::cluster;
+    // Recipes have a `cluster:` too.
+    cluster |= starts(line, "cluster:") || starts(line, "catalog:");
     if (starts(line, "policy:") || starts(line, "defaults:")) return FileKind::nemo_recipe;
     if (starts(line, "switches:") || starts(line, "blocks:")) return FileKind::topograph_yaml;
     if (starts(line, "- topology:")) return FileKind::slurm_yaml;
     group |= starts(line, "gpus_per_node:") || starts(line, "groups:");
     nodes |= starts(line, "nodes:");
   }
-  return group || nodes ? FileKind::cluster : FileKind::unknown;
+  return cluster || group || nodes ? FileKind::cluster : FileKind::unknown;
 }
 
 }  // namespace

@@ -103,15 +103,14 @@ TEST_CASE("import hf-config: types and quantization that are not taken over are 
 
 TEST_CASE("import nemo: no file of the chain is overwritten", "[cli][import]") {
   const Folder folder;
-  const std::string base = folder.write("base.yaml", "policy: {}\n");
-  const std::string recipe = folder.write("r.yaml",
-                                          "defaults: base.yaml\ncluster: {num_nodes: 1, "
-                                          "gpus_per_node: 8}\n");
-  const Outcome outcome = refit_program(
-      {"import", "nemo", recipe, "--cluster", "dgx_h100", "--model", "qwen3-8b", "-o", base});
+  const std::string text = text_of(kExamples + "grpo_qwen3_30b.yaml");
+  const std::string base = folder.write("base.yaml", text);
+  const std::string recipe = folder.write("r.yaml", "defaults: base.yaml\n");
+  const Outcome outcome =
+      refit_program({"import", "nemo", recipe, "--cluster", "dgx_h100", "-o", base});
   CHECK(outcome.code == 2);
   CHECK(has(outcome.err, "would overwrite the input"));
-  CHECK(text_of(base) == "policy: {}\n");
+  CHECK((text_of(base) == text));
 }
 
 TEST_CASE("import: what a file writes into a message is short and can't steer the terminal",

@@ -49,6 +49,9 @@ class Importer {
       draft_.result.spec.fabrics = {
           detail::fabric_of(*draft_.files.fabric, draft_.result.spec.groups,
                             draft_.result.spec.fabrics.front(), draft_.result.notes)};
+    } else if (draft_.files.fabric) {
+      for (const FabricShape::Block& block : draft_.files.fabric->blocks)
+        draft_.note_all(block.notes);
     }
     return std::move(draft_.result);
   }
