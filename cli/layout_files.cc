@@ -64,7 +64,8 @@ std::string layout_scenario(const LayoutReader& reader, const std::string& file,
     throw naming_file(error, file, {reader.kind});
   }
   if (reader.kind == FileKind::nemo_recipe) {
-    for (const std::string& one : HydraConfig::load(file).files()) note_input(one);
+    const HydraConfig recipe = HydraConfig::load(file);
+    for (const std::string& one : recipe.files()) note_input(one);
   }
   if (answers.model) note_input(*answers.model);
   if (answers.cluster) note_input(*answers.cluster);
