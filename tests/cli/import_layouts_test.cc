@@ -103,9 +103,9 @@ TEST_CASE("import hf-config: types and quantization that are not taken over are 
 
 TEST_CASE("import nemo: no file of the chain is overwritten", "[cli][import]") {
   const Folder folder;
-  const std::string text = text_of(kExamples + "grpo_qwen3_30b.yaml");
-  const std::string base = folder.write("base.yaml", text);
-  const std::string recipe = folder.write("r.yaml", "defaults: base.yaml\n");
+  const std::string text = text_of(kExamples + "grpo_base.yaml");
+  const std::string base = folder.write("grpo_base.yaml", text);
+  const std::string recipe = folder.write("r.yaml", text_of(kExamples + "grpo_qwen3_30b.yaml"));
   const Outcome outcome =
       refit_program({"import", "nemo", recipe, "--cluster", "dgx_h100", "-o", base});
   CHECK(outcome.code == 2);
