@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +18,9 @@
 #include "cli/verbs.h"
 #include "report/html.h"
 #include "report/plan_picture.h"
+#include "report/sweep_page.h"
 #include "sim/traffic.h"
+#include "sweep/sweep_csv.h"
 
 namespace refit {
 namespace {
@@ -99,7 +103,39 @@ std::vector<std::string> commands_of(const Question& question, const ReportOptio
           "refit check " + what};
 }
 
+bool is_sweep(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // a pipe is read once
+  std::string begin(kSweepCsvBegin.size(), ' ');
+  std::ifstream(path, std::ios::binary)
+      .read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return begin == kSweepCsvBegin;
+}
+
+// Of the results of refit sweep, of all points or of those there are.
+int report_sweep(const ReportOptions& options) {
+  const auto refuse = [&](bool given, const char* option) {
+    if (given)
+      throw Error(
+          ErrorCode::bad_input,
+          fmt::format("{}: is the result of a sweep; {} is for scenarios", options.file, option));
+  };
+  refuse(options.strategies.has_value(), "--strategy");
+  refuse(options.network_model.has_value(), "--network-model");
+  refuse(!options.machines.files.empty(), "--nccl-topo");
+  refuse(options.layout.nemo.has_value(), "--nemo");
+  // Of rows of one point the last counts.
+  const SweepTable table = parse_sweep_csv(
+      sweep_csv(parse_sweep_csv(read_file(options.file), options.file)), options.file);
+  if (table.rows.empty())
+    throw Error(ErrorCode::bad_input, fmt::format("{}: has no points yet", options.file));
+  const std::string name = std::filesystem::path(options.file).stem().string();
+  write_output(options.output, sweep_page(name, table, REFIT_VERSION));
+  return 0;
+}
+
 int report(const ReportOptions& options) {
+  if (is_sweep(options.file)) return report_sweep(options);
   const Question question = load_question(options.file, options.machines, options.layout);
   const Scenario& scenario = question.scenario;
   if (question.plan && options.strategies) {
@@ -139,7 +175,8 @@ void add_report(CLI::App& app, Action& action) {
   CLI::App* verb =
       app.add_subcommand("report", "Write the whole answer as one HTML page that needs no network");
   auto options = std::make_shared<ReportOptions>();
-  verb->add_option("SCENARIO", options->file, "Scenario YAML, or a plan")->required();
+  verb->add_option("SCENARIO", options->file, "Scenario YAML, a plan, or CSV of refit sweep")
+      ->required();
   add_cluster_files(*verb, options->machines);
   add_layout_files(*verb, options->layout);
   verb->add_option("--strategy", options->strategies,

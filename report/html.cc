@@ -33,12 +33,9 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   }
 }
 
-std::string scripts() {
+std::string joined(const std::vector<std::string_view>& names) {
   std::string text;
-  // The library first, then what uses it, then what starts it all.
-  for (const char* name : {"words", "chart", "map", "timeline_rows", "timeline", "boxes",
-                           "transfers", "strategies", "loads", "memory", "facts", "start"})
-    text += file(name);
+  for (const std::string_view name : names) text += file(name);
   return text;
 }
 
@@ -117,15 +114,27 @@ std::string answer_words(const StrategyResult& row) {
 
 std::string html_page(const HtmlReport& report, const Refit& refit, const Cluster& cluster) {
   REFIT_CHECK(report.shown < report.simulation.strategies.size());
-  return filled({{"title", html_escaped(report.simulation.scenario)},
-                 {"answer", html_escaped(answer_words(report.simulation.strategies[report.shown]))},
-                 {"question", html_escaped(report.question)},
-                 {"version", html_escaped(report.version)},
+  return framed({report.simulation.scenario,
+                 report.question,
+                 answer_words(report.simulation.strategies[report.shown]),
+                 report.version,
+                 "sections",
+                 html_data(report, refit, cluster),
+                 {"words", "chart", "contents", "map", "timeline_rows", "timeline", "boxes",
+                  "transfers", "strategies", "loads", "memory", "facts", "start", "ready"}});
+}
+
+std::string framed(const HtmlFrame& frame) {
+  return filled({{"title", html_escaped(frame.title)},
+                 {"answer", html_escaped(frame.answer)},
+                 {"question", html_escaped(frame.question)},
+                 {"version", html_escaped(frame.version)},
+                 {"sections", std::string(file(frame.sections))},
                  {"style", std::string(file("style"))},
-                 {"data", script_escaped(html_data(report, refit, cluster))},
+                 {"data", script_escaped(frame.data)},
                  {"licence", std::string(file("d3_licence"))},
                  {"library", std::string(file("d3.min"))},
-                 {"scripts", scripts()}});
+                 {"scripts", joined(frame.scripts)}});
 }
 
 }  // namespace refit

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,18 @@ std::string html_data(const HtmlReport& report, const Refit& refit, const Cluste
 
 // One HTML file that asks for nothing else: text, data, styles and scripts.
 std::string html_page(const HtmlReport& report, const Refit& refit, const Cluster& cluster);
+
+// What pages have in common: a heading around sections, the data, and scripts that draw from it.
+struct HtmlFrame {
+  std::string title;
+  std::string question;
+  std::string answer;
+  std::string version;
+  std::string_view sections;              // an embedded file, as are the scripts
+  std::string data;                       // JSON
+  std::vector<std::string_view> scripts;  // a script uses what stands before it
+};
+std::string framed(const HtmlFrame& frame);
 
 // Text as HTML shows it, in an element or in a quoted attribute.
 std::string html_escaped(const std::string& text);

@@ -25,24 +25,6 @@ bool fits(const SweepRow& row) {
   return row.outcome == PointOutcome::predicted && row.over.empty();
 }
 
-std::string counts(const SweepTable& table) {
-  const auto rows = static_cast<std::int64_t>(table.rows.size());
-  std::string text =
-      fmt::format("points       {}{}: {} predicted, {} infeasible", format_count(rows),
-                  rows == table.points ? "" : fmt::format(" of {}", format_count(table.points)),
-                  format_count(count_of(table, PointOutcome::predicted)),
-                  format_count(count_of(table, PointOutcome::infeasible)));
-  if (const std::int64_t failed = count_of(table, PointOutcome::failed))
-    text += fmt::format(", {} failed", format_count(failed));
-  const auto over = std::count_if(table.rows.begin(), table.rows.end(), [](const SweepRow& row) {
-    return row.outcome == PointOutcome::predicted && !row.over.empty();
-  });
-  if (over > 0)
-    text += fmt::format("; {} of the predicted need more memory or more of a limit than there is",
-                        format_count(over));
-  return text + "\n";
-}
-
 std::string fastest(const SweepTable& table, Paint paint) {
   std::vector<const SweepRow*> rows;
   for (const SweepRow& row : table.rows)
@@ -107,9 +89,27 @@ std::string band_words(const SweepRow& row) {
   return fmt::format("{} to {}", format_seconds(*row.low_s), format_seconds(*row.high_s));
 }
 
+std::string sweep_counts(const SweepTable& table, const char* unit) {
+  const auto rows = static_cast<std::int64_t>(table.rows.size());
+  std::string text =
+      fmt::format("{}{}{}: {} predicted, {} infeasible", format_count(rows),
+                  rows == table.points ? "" : fmt::format(" of {}", format_count(table.points)),
+                  unit, format_count(count_of(table, PointOutcome::predicted)),
+                  format_count(count_of(table, PointOutcome::infeasible)));
+  if (const std::int64_t failed = count_of(table, PointOutcome::failed))
+    text += fmt::format(", {} failed", format_count(failed));
+  const auto over = std::count_if(table.rows.begin(), table.rows.end(), [](const SweepRow& row) {
+    return row.outcome == PointOutcome::predicted && !row.over.empty();
+  });
+  if (over > 0)
+    text += fmt::format("; {} of the predicted need more memory or more of a limit than there is",
+                        format_count(over));
+  return text;
+}
+
 std::string sweep_summary(const std::string& name, const SweepTable& table, Paint paint) {
-  return fmt::format("sweep        {}\n", name) + counts(table) + fastest(table, paint) +
-         reasons(table, PointOutcome::infeasible, "infeasible", paint) +
+  return fmt::format("sweep        {}\npoints       {}\n", name, sweep_counts(table)) +
+         fastest(table, paint) + reasons(table, PointOutcome::infeasible, "infeasible", paint) +
          reasons(table, PointOutcome::failed, "failed, and tried again by --resume", paint) +
          "\nbound: proven. prediction: simulated, every plan proved correct first. Nothing here "
          "was "

@@ -12,6 +12,9 @@ namespace refit {
 std::string sweep_summary(const std::string& name, const SweepTable& table,
                           Paint paint = Paint::off);
 
+// "24: 16 predicted, 8 infeasible", with a word behind the first number.
+std::string sweep_counts(const SweepTable& table, const char* unit = "");
+
 // Format "refit.sweep/1" (docs/sweep.md): all rows, in the order of the points.
 std::string sweep_json(const std::string& name, const SweepTable& table);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -25,10 +26,9 @@ constexpr std::array kColumns = {
     "low_s",   "high_s",       "waits_for",    "waits_s",           "network_bytes",
     "copies",  "busiest_link", "busiest_used", "memory_peak_bytes", "gpu_memory_bytes",
     "over"};
-constexpr std::string_view kPointOf = "point of ";
 
 std::string first_heading(const SweepTable& table) {
-  return fmt::format("{}{} in {}", kPointOf, table.points, table.hash);
+  return fmt::format("{}{} in {}", kSweepCsvBegin, table.points, table.hash);
 }
 
 // Reads the cells of one record, from left to right.
@@ -51,6 +51,9 @@ class Cells {
     const auto [stop, error] = std::from_chars(cell.data(), end, value);
     if (error != std::errc() || stop != end)
       fail(fmt::format("{}: expected a number, got '{}'", what, shown(cell)));
+    // Nothing that a sweep says of a point is endless or less than nothing.
+    if (!(value >= 0 && static_cast<double>(value) <= std::numeric_limits<double>::max()))
+      fail(fmt::format("{}: expected a finite number from 0, got '{}'", what, shown(cell)));
     return value;
   }
 
@@ -80,8 +83,7 @@ SweepRow read_row(const CsvRecord& record, const SweepTable& table, const std::s
   Cells cells(record, table, name);
   SweepRow row;
   row.point = cells.number<std::int64_t>("point");
-  if (row.point < 0 || row.point >= table.points)
-    cells.fail(fmt::format("point {} of {}", row.point, table.points));
+  if (row.point >= table.points) cells.fail(fmt::format("point {} of {}", row.point, table.points));
   for (std::size_t c = 0; c < table.columns.size(); ++c) row.values.push_back(cells.text());
   row.strategy = cells.text();
   row.outcome = cells.outcome();
@@ -106,8 +108,8 @@ SweepRow read_row(const CsvRecord& record, const SweepTable& table, const std::s
 
 // "point of 2000 in 9f3ab2c4d5e6f708"
 bool read_first_heading(std::string_view heading, SweepTable& table) {
-  if (!heading.starts_with(kPointOf)) return false;
-  heading.remove_prefix(kPointOf.size());
+  if (!heading.starts_with(kSweepCsvBegin)) return false;
+  heading.remove_prefix(kSweepCsvBegin.size());
   const char* end = heading.data() + heading.size();
   const auto [stop, error] = std::from_chars(heading.data(), end, table.points);
   const std::string_view rest(stop, static_cast<std::size_t>(end - stop));

@@ -11,6 +11,9 @@ namespace refit {
 
 // A sweep's results as CSV (docs/sweep.md). The heading of the first column says of which sweep.
 
+// How every such file begins, and no other that refit reads.
+inline constexpr std::string_view kSweepCsvBegin = "point of ";
+
 // Lines without their end: the first, and one of a row, never with a line end inside.
 std::string csv_header(const SweepTable& table);
 std::string csv_line(const SweepRow& row);

@@ -54,7 +54,7 @@ FOREIGN = {
                   "schedule/detail/schedule_json_",
                   "report/html_json.cc", "report/json.cc", "report/json_number.h", "report/memory_json.cc", "report/memory_json.h",
                   "report/measurement_json.cc",
-                  "report/measurement_json_read.cc", "report/plan_picture_json.cc", "report/validation_json.cc", "report/sensitivity_json.cc", "report/size_json.cc", "report/sweep_json.cc", "report/table_json.cc", "cli/"],
+                  "report/measurement_json_read.cc", "report/plan_picture_json.cc", "report/validation_json.cc", "report/sensitivity_json.cc", "report/size_json.cc", "report/sweep_json.cc", "report/sweep_page.cc", "report/table_json.cc", "cli/"],
     "CLI/": ["cli/"],
     "csv.h": ["base/csv_table.cc"],
     "Eigen/": ["sim/", "validation/fit.cc", "validation/measured_fit.cc"],

@@ -1,12 +1,3 @@
-const data = JSON.parse(document.getElementById("data").textContent);
-addPatterns();
-for (const section of document.querySelectorAll("main section")) {
-  const heading = section.querySelector("h2");
-  heading.id = section.id + "-heading";
-  section.setAttribute("aria-labelledby", heading.id);
-  document.getElementById("contents")
-      .append(h("li", {}, h("a", {href: "#" + section.id}, heading.textContent)));
-}
 function show(at) {
   memoryClass = undefined;
   strategySection(data, at);
@@ -28,7 +19,3 @@ layoutSection(data);
 checkSection(data);
 provenanceSection(data);
 scenarioSection(data);
-// Once charts are drawn: for tests, and for whoever wonders.
-requestAnimationFrame(() => requestAnimationFrame(() => {
-                        document.documentElement.dataset.ready = Math.round(performance.now());
-                      }));

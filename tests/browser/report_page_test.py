@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens pages of `refit report` in a real browser: nothing is asked of a network, no script complains,
+"""Opens pages of `refit report`, of scenarios and of sweeps, in a real browser: nothing is asked of a network, no script complains,
 every section is there, keys do what they say, dark and light and narrow windows work.
 
   report_page_test.py REFIT [SCENARIO[:STRATEGIES]]... [--pictures FOLDER]
@@ -49,9 +49,9 @@ def draw_all(browser):
     browser.js("window.dispatchEvent(new Event('beforeprint'))")
 
 
-def check_sections(browser, name):
+def check_sections(browser, name, sections=SECTIONS):
     draw_all(browser)
-    check(browser.js("[...document.querySelectorAll('main section')].map(s => s.id).join()") == ",".join(SECTIONS),
+    check(browser.js("[...document.querySelectorAll('main section')].map(s => s.id).join()") == ",".join(sections),
           f"{name}: every section is there, in order")
     empty = browser.js("[...document.querySelectorAll('main section')].filter(s => s.querySelector('.body')"
                        ".textContent.trim().length < 20).map(s => s.id).join()")
@@ -66,7 +66,7 @@ def check_sections(browser, name):
     check(browser.js("[...document.querySelectorAll('select, input')].every(e => e.labels.length > 0)"),
           f"{name}: every control has a label")
     check(not browser.js("/NaN|undefined|Infinity/.test(document.querySelector('main').textContent.replace("
-                         "document.querySelector('#scenario').textContent, ''))"), f"{name}: no NaN, no undefined")
+                         "document.querySelector('#scenario')?.textContent, ''))"), f"{name}: no NaN, no undefined")
     bad = browser.js("[...document.querySelectorAll('svg *')].filter(e => /NaN|undefined|Infinity/.test("
                      "['d','x','y','width','height'].map(a => e.getAttribute(a)).join())).length")
     check(bad == 0, f"{name}: {bad} shapes with broken coordinates")
@@ -178,6 +178,81 @@ def check_evil(browser, refit, folder):
     check(not found, f"evil: {found}")
 
 
+SWEEP_SECTIONS = ["plot", "fields", "points", "reasons"]
+
+
+def large_sweep(header):
+    """A CSV of 2,000 points in the columns of `header`, some of which do not fit or have no prediction."""
+    lines, width = [re.sub("point of .* in", "point of 2000 in", header)], header.count(",") + 1
+    for point in range(2000):
+        nic, domain, strategy = 100 * 2 ** (point % 5), (8, 36, 72)[point % 3], ("reshard", "direct", EVIL)[point % 7 % 3]
+        row = [str(point), f"{nic} Gbit/s", str(domain), '"' + strategy.replace('"', '""') + '"']
+        if point % 10 == 0:
+            row += ["infeasible", "there is no such layout"]
+        else:
+            time = (1 + point / 500) * 400 / nic
+            row += ["predicted", "", f"{time / 2}", "a link", f"{time}", f"{0.8 * time}", f"{1.3 * time}", "rate",
+                    "0.1", "1e9", "1", "a nic", "0.5", "7e10", "8e10", "rank 1: memory" if domain == 8 else ""]
+        lines.append(",".join(row + [""] * (width - len(row))))
+    return "\n".join(lines) + "\n"
+
+
+def check_sweep(browser, refit, folder, pictures):
+    """A page of plots: of a real sweep, and of 2,000 made-up points."""
+    sweep, real, large = (os.path.join(folder, name) for name in ("sweep.yaml", "real.csv", "large.csv"))
+    with open(sweep, "w", encoding="utf-8") as file:
+        file.write(f"sweep: browser\nbase: {ROOT}/scenarios/small/dense_tp2_to_tp4.yaml\nvary:\n"
+                   "  cluster.nic_bandwidth: [200 Gbit/s, 400 Gbit/s]\n"
+                   "  training.tensor: [1, 2, 3]\n  strategy: [reshard, direct]\n")
+    run(refit, "sweep", sweep, "-o", real)
+    with open(real, encoding="utf-8") as file:
+        text = large_sweep(file.readline().strip())
+    with open(large, "w", encoding="utf-8") as file:
+        file.write(text)
+    for csv in (real, large):
+        name, page = os.path.basename(csv), csv + ".html"
+        run(refit, "report", csv, "-o", page)
+        browser.open(page)
+        print(f"{name}: {os.path.getsize(page) / 1e6:.2f} MB, drawn "
+              f"{browser.js('document.documentElement.dataset.ready')} ms after it was opened")
+        check_sections(browser, name, SWEEP_SECTIONS)
+        for select in range(browser.js("document.querySelectorAll('select').length") if csv == large else 0):
+            for i in range(browser.js(f"document.querySelectorAll('select')[{select}].options.length")):
+                browser.js(f"(s => {{ s.selectedIndex = {i}; s.dispatchEvent(new Event('change')); }})"
+                           f"(document.querySelectorAll('select')[{select}])")
+                draw_all(browser)
+        check_sections(browser, name + " after choices", SWEEP_SECTIONS)
+        browser.open(page)
+        draw_all(browser)
+        readout = "document.querySelector('#plot .readout').textContent"
+        browser.js("document.querySelector('#plot figure svg').focus()")
+        first = browser.js(readout)
+        check(first.startswith("Point "), f"{name}: the plot says its point: {first}")
+        browser.press("ArrowRight")
+        check(browser.js(readout) != first, f"{name}: right goes to the next mark")
+        browser.press("ArrowLeft")
+        browser.press("ArrowDown")
+        check(browser.js(readout) != first, f"{name}: down goes to the next line")
+        column = "[...document.querySelectorAll('#points tbody tr')].map(r => r.cells[0].textContent).join()"
+        browser.js("document.querySelector('#points thead button').focus()")
+        browser.press("Enter", "\r")
+        ascending = browser.js(column)
+        check(ascending.split(",") == sorted(ascending.split(","), key=int), f"{name}: Enter on a heading sorts: {ascending}")
+        check(browser.js("document.activeElement.closest('th').getAttribute('aria-sort')") == "ascending",
+              f"{name}: the heading keeps the focus and says how it sorts")
+        if csv == large:
+            browser.js("document.querySelector('#points .more').click()")
+            check(browser.js("document.querySelectorAll('#points tbody tr').length") == 550, f"{name}: more rows are shown")
+        if pictures:
+            browser.pictures(os.path.join(pictures, name), 1280)
+        browser.open(page, width=400, scheme="dark")
+        draw_all(browser)
+        wide = browser.js("document.documentElement.scrollWidth")
+        check(wide <= 400, f"{name}: nothing is wider ({wide}) than a window of 400")
+        found = browser.complaints()
+        check(not found, f"{name}: {found}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("refit")
@@ -190,6 +265,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory(prefix="refit-page-") as folder, dev_tools.Browser(chromium) as browser:
         check_evil(browser, options.refit, folder)
+        check_sweep(browser, options.refit, folder, options.pictures)
         for i, entry in enumerate(options.scenarios):
             scenario, _, strategy = entry.partition(":")
             visit(browser, options.refit, scenario, strategy, folder, options.pictures, compare=i == 0)

@@ -89,5 +89,26 @@ TEST_CASE("report: refuses a strategy for a plan, and to write over its input", 
   CHECK(has(outcome.err, "is a direct plan; --strategy is for scenarios"));
 }
 
+TEST_CASE("report: of the results of a sweep it is a page of plots", "[cli][page][sweep]") {
+  const Folder folder;
+  const std::string scenario = folder.write("base.yaml", kScenario);
+  const std::string sweep = folder.write(
+      "nics.yaml",
+      "sweep: nics\nbase: base.yaml\nvary:\n  cluster.nic_bandwidth: [200 Gbit/s, 400 Gbit/s]\n");
+  const std::string csv = folder / "nics.csv", page = folder / "nics.html";
+  REQUIRE(refit_program({"sweep", sweep, "-o", csv}).code == 0);
+  REQUIRE(refit_program({"report", csv, "-o", page}).code == 0);
+  const std::string text = text_of(page);
+  CHECK(has(text, "<h1>nics</h1>"));
+  CHECK(has(text, "The fastest that fits is point 1, "));
+  CHECK(data_of(text)["fields"][0]["words"].dump() == R"(["200 Gbit/s","400 Gbit/s"])");
+
+  // Neither over its input, nor with what is another question's.
+  CHECK(refit_program({"report", csv, "-o", csv}).code == 2);
+  const Outcome outcome = refit_program({"report", csv, "--strategy", "direct", "-o", page});
+  CHECK(outcome.code == 2);
+  CHECK(has(outcome.err, "is the result of a sweep; --strategy is for scenarios"));
+}
+
 }  // namespace
 }  // namespace refit

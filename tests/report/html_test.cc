@@ -3,6 +3,7 @@
 
 #include "report/html.h"
 #include "report/json.h"
+#include "report/sweep_page.h"
 #include "tests/report/sample.h"
 
 namespace refit {
@@ -106,6 +107,68 @@ TEST_CASE("page: the answer is one line with band, bound and what sets them", "[
       answer_words(row) ==
       "optimal: 750.00 ms (600.00 ms to 900.00 ms, 80 % band), 1.50 x its bound of 500.00 ms; the "
       "bound is set by domain 1 ingress, the prediction most by nic_efficiency (650.00 ms)");
+}
+
+SweepRow sweep_row(std::int64_t point, const std::string& nic, double prediction_s) {
+  SweepRow row;
+  row.point = point;
+  row.values = {nic};
+  row.strategy = "reshard";
+  row.outcome = PointOutcome::predicted;
+  row.bound_s = 0.5;
+  row.prediction_s = prediction_s;
+  return row;
+}
+
+SweepTable sample_sweep() {
+  SweepTable table{"abc", 4, {"cluster.nic_bandwidth"}, {}};
+  table.rows = {sweep_row(0, "200 Gbit/s", 2), sweep_row(1, "400 Gbit/s", 1.23456789),
+                sweep_row(2, "400 Gbit/s", 1)};
+  table.rows[1].low_s = 1.1;
+  table.rows[1].high_s = 1.4;
+  table.rows[2].over = "rank 3: memory";
+  SweepRow infeasible;
+  infeasible.point = 3;
+  infeasible.values = {"</script>"};
+  infeasible.reason = "</script><script>";
+  table.rows.push_back(infeasible);
+  return table;
+}
+
+TEST_CASE("sweep page: the answer is the fastest point that fits", "[report][page]") {
+  SweepTable table = sample_sweep();
+  CHECK(sweep_answer(table) ==
+        "The fastest that fits is point 1, 1.23 s by reshard (1.10 s to 1.40 s, 80 % band), bound "
+        "500.00 ms: cluster.nic_bandwidth 400 Gbit/s");
+  table.rows.erase(table.rows.begin(), table.rows.begin() + 2);
+  CHECK(sweep_answer(table) == "No point has a plan that fits.");
+}
+
+TEST_CASE("sweep page: has the points that were predicted, and why others were not",
+          "[report][page]") {
+  const std::string page = sweep_page("</title>", sample_sweep(), "1.2.3");
+  CHECK(page.find("<h1>&lt;/title&gt;</h1>") != std::string::npos);
+  CHECK(page.find("4 points: 3 predicted, 1 infeasible; 1 of the predicted need more") !=
+        std::string::npos);
+  const auto data = nlohmann::json::parse(data_in(page));
+  CHECK(data["point"].dump() == "[0,1,2]");
+  CHECK(data["prediction_s"].dump() == "[2,1.23457,1]");
+  CHECK(data["low_s"].dump() == "[null,1.1,null]");
+  CHECK(data["fields"][0].dump() ==
+        R"({"name":"cluster.nic_bandwidth","of":[0,1,1],"words":["200 Gbit/s","400 Gbit/s"]})");
+  CHECK(data["over"].dump() == R"({"of":[0,0,1],"words":["","rank 3: memory"]})");
+  CHECK(data["reasons"][0]["reason"] == "</script><script>");
+}
+
+TEST_CASE("sweep page: of more points than can be drawn it has the fastest", "[report][page]") {
+  SweepTable table{"abc", 30'001, {"cluster.nic_bandwidth"}, {}};
+  for (int i = 0; i < 30'001; ++i) table.rows.push_back(sweep_row(i, "200 Gbit/s", 30'001 - i));
+  const std::string page = sweep_page("large", table, "1.2.3");
+  CHECK(page.size() < 5'000'000);
+  CHECK(page.find("The page has the 30,000 fastest.") != std::string::npos);
+  const auto data = nlohmann::json::parse(data_in(page));
+  REQUIRE(data["point"].size() == 30'000);
+  CHECK(data["point"][0] == 1);  // point 0 is the slowest
 }
 
 }  // namespace
