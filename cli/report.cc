@@ -11,8 +11,10 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "base/workers.h"
 #include "cli/network_models.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/report_facts.h"
 #include "cli/simulation.h"
 #include "cli/verbs.h"
@@ -20,6 +22,7 @@
 #include "report/plan_picture.h"
 #include "report/sweep_page.h"
 #include "sim/traffic.h"
+#include "sweep/sensitivity.h"
 #include "sweep/sweep_csv.h"
 
 namespace refit {
@@ -31,6 +34,7 @@ struct ReportOptions {
   LayoutFileOptions layout;
   std::optional<std::string> strategies;
   std::optional<std::string> network_model;
+  bool no_what_ifs = false;
   std::string output;
 };
 
@@ -94,13 +98,22 @@ std::size_t answer_row(const SimulationReport& report) {
   return best;
 }
 
+// Of the answer alone: each is a plan and a prediction more.
+std::vector<Sensitivity> what_ifs_of(const Scenario& scenario, const std::string& strategy,
+                                     const NetworkModel& model) {
+  const Progress progress("what if: " + scenario.name);
+  return sensitivity(scenario, {strategy}, all_cores(),
+                     [&model](Scenario& changed) { changed.network_model = model; });
+}
+
 std::vector<std::string> commands_of(const Question& question, const ReportOptions& options) {
-  std::string more;
+  std::string more, more_of_page;
   if (options.strategies) more += " --strategy " + *options.strategies;
   if (options.network_model) more += " --network-model " + *options.network_model;
+  if (options.no_what_ifs) more_of_page = " --no-what-ifs";
   const std::string what = question.plan ? "plan.json" : "scenario.yaml";
-  return {"refit report " + what + more + " -o report.html", "refit simulate " + what + more,
-          "refit check " + what};
+  return {"refit report " + what + more + more_of_page + " -o report.html",
+          "refit simulate " + what + more, "refit check " + what};
 }
 
 bool is_sweep(const std::string& path) {
@@ -157,6 +170,9 @@ int report(const ReportOptions& options) {
   page.plan_pictures = std::move(simulation.plan_texts);
   for (const StrategyResult& row : page.simulation.strategies)
     page.sensitivities.push_back(sensitivities_of(row));
+  if (!question.plan && !options.no_what_ifs)
+    page.what_ifs =
+        what_ifs_of(scenario, page.simulation.strategies.at(page.shown).strategy, model);
   page.layouts = layout_picture(scenario.refit, scenario.model ? &*scenario.model : nullptr);
   page.roles = bytes_by_role(scenario.refit);
   page.checks = checks_of(scenario, page.simulation);
@@ -183,6 +199,10 @@ void add_report(CLI::App& app, Action& action) {
                    std::string("Comma separated: ") + kStrategyNames + "; default: all but auto");
   verb->add_option("--network-model", options->network_model,
                    "Name or YAML file; default: the scenario's");
+  verb->add_flag(
+      "--no-what-ifs", options->no_what_ifs,
+      "Leave out what faster NICs, larger domains, one engine more would change: each is\n"
+      "planned and predicted anew");
   verb->add_option("-o,--output", options->output, "The page to write; - is standard output")
       ->required();
   verb->callback([&action, options] {

@@ -9,6 +9,7 @@
 #include "report/layout_picture.h"
 #include "report/role_bytes.h"
 #include "report/simulation.h"
+#include "sweep/what_if.h"
 #include "topology/cluster.h"
 
 namespace refit {
@@ -45,6 +46,7 @@ struct HtmlReport {
   std::string question;                                    // in words
   std::vector<std::string> plan_pictures;                  // plan_picture_json, by row
   std::vector<std::vector<ConstantChange>> sensitivities;  // by row
+  std::vector<Sensitivity> what_ifs;                       // of the row that is the answer, or none
   LayoutPicture layouts;
   std::vector<RoleBytes> roles;
   std::vector<CheckResult> checks;

@@ -3,6 +3,7 @@
 #include "report/html.h"
 #include "report/json.h"
 #include "report/json_number.h"
+#include "report/sensitivity_words.h"
 
 namespace refit {
 namespace {
@@ -123,9 +124,10 @@ std::string html_data(const HtmlReport& report, const Refit& refit, const Cluste
                          {"commands", report.commands}};
   std::string text = dump(document);
   text.pop_back();
-  // These two are JSON already: the one that `simulate --json` prints, and what workers wrote.
+  // These are JSON already: what `simulate --json` prints, and what workers wrote.
   std::string prediction = simulation_json(report.simulation);
   prediction.pop_back();
+  text += ",\"what_ifs\":" + sensitivity_json(report.what_ifs);
   text += ",\"prediction\":" + prediction + ",\"plans\":[";
   for (std::size_t i = 0; i < report.plan_pictures.size(); ++i)
     text += (i == 0 ? "" : ",") + report.plan_pictures[i];

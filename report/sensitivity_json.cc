@@ -18,9 +18,7 @@ Json json_of(const SweepRow& row) {
   return json;
 }
 
-}  // namespace
-
-std::string with_sensitivity(const std::string& simulation, const std::vector<Sensitivity>& all) {
+Json list_of(const std::vector<Sensitivity>& all) {
   Json list = Json::array();
   for (const Sensitivity& one : all) {
     Json what_ifs = Json::array();
@@ -38,8 +36,18 @@ std::string with_sensitivity(const std::string& simulation, const std::vector<Se
                     {"as_it_is", json_of(one.base)},
                     {"what_ifs", std::move(what_ifs)}});
   }
+  return list;
+}
+
+}  // namespace
+
+std::string sensitivity_json(const std::vector<Sensitivity>& all) {
+  return list_of(all).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string with_sensitivity(const std::string& simulation, const std::vector<Sensitivity>& all) {
   Json document = Json::parse(simulation);
-  document["sensitivity"] = std::move(list);
+  document["sensitivity"] = list_of(all);
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

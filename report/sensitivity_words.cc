@@ -6,14 +6,6 @@
 #include "report/table.h"
 
 namespace refit {
-namespace {
-
-std::string signed_seconds(double seconds) {
-  return (seconds < 0 ? "-" : "+") + format_seconds(seconds < 0 ? -seconds : seconds);
-}
-
-}  // namespace
-
 std::string sensitivity_table(const std::vector<Sensitivity>& all, Paint paint) {
   Table table({{"strategy", Align::left},
                {"what if", Align::left},
@@ -28,13 +20,12 @@ std::string sensitivity_table(const std::vector<Sensitivity>& all, Paint paint) 
   const auto add = [&](const std::string& strategy, const std::string& change, const SweepRow& row,
                        const SweepRow& base, bool is_base) {
     const double more_s = row.prediction_s - base.prediction_s;
-    table.add_row({strategy, change, format_seconds(row.bound_s), format_seconds(row.prediction_s),
-                   is_base ? "" : signed_seconds(more_s),
-                   is_base || base.prediction_s <= 0
-                       ? ""
-                       : fmt::format("{:+.1f} %", 100 * more_s / base.prediction_s),
-                   row.busiest_link, fmt::format("{:.0f} %", 100 * row.busiest_used),
-                   fmt::format("{} {}", row.waits_for, format_seconds(row.waits_s))});
+    table.add_row(
+        {strategy, change, format_seconds(row.bound_s), format_seconds(row.prediction_s),
+         is_base ? "" : more_seconds_cell(more_s),
+         is_base || base.prediction_s <= 0 ? "" : more_percent_cell(more_s / base.prediction_s),
+         row.busiest_link, fmt::format("{:.0f} %", 100 * row.busiest_used),
+         fmt::format("{} {}", row.waits_for, format_seconds(row.waits_s))});
   };
   for (const Sensitivity& one : all) {
     add(one.strategy, "as it is", one.base, one.base, true);

@@ -118,9 +118,9 @@ std::string limit_lines(const SimulationReport& report, Paint paint) {
                           painted("exceeds the limit: " + line, Mark::alarm, paint));
     if (use.price_s) {
       const double free_s = row.predicted_s - *use.price_s;
-      text +=
-          fmt::format("            price of the limits: {} ({:+.1f} %)\n",
-                      format_seconds(*use.price_s), free_s > 0 ? 100 * *use.price_s / free_s : 0);
+      text += fmt::format("            price of the limits: {} ({})\n",
+                          more_seconds_cell(*use.price_s).text,
+                          more_percent_cell(free_s > 0 ? *use.price_s / free_s : 0).text);
     }
   }
   return text;

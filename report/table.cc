@@ -1,6 +1,7 @@
 #include "report/table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -44,6 +45,12 @@ std::string line_of(const std::vector<Cell>& cells, const std::vector<Place>& pl
   return line + "\n";
 }
 
+// `words` are those of the number without its sign.
+std::string with_sign(double number, const std::string& words, const std::string& nothing) {
+  if (words.find_first_of("123456789") == words.npos) return nothing;
+  return (number < 0 ? "-" : "+") + words;
+}
+
 }  // namespace
 
 Cell bytes_cell(double bytes) { return {format_bytes(bytes), bytes}; }
@@ -52,6 +59,15 @@ Cell bandwidth_cell(double bytes_per_s) { return {format_bandwidth(bytes_per_s),
 Cell count_cell(std::int64_t count) { return {format_count(count), static_cast<double>(count)}; }
 Cell percent_cell(double share, int digits) {
   return {fmt::format("{:.{}f} %", 100 * share, digits), share};
+}
+Cell more_seconds_cell(double seconds) {
+  return {with_sign(seconds, format_seconds(std::abs(seconds)), format_seconds(0)), seconds};
+}
+Cell more_percent_cell(double share, int digits) {
+  const auto words = [digits](double value) {
+    return fmt::format("{:.{}f} %", 100 * value, digits);
+  };
+  return {with_sign(share, words(std::abs(share)), words(0)), share};
 }
 Cell number_cell(std::optional<double> number) { return {"", number}; }
 

@@ -32,7 +32,10 @@ Cell seconds_cell(double seconds);
 Cell bandwidth_cell(double bytes_per_s);
 Cell count_cell(std::int64_t count);
 Cell percent_cell(double share, int digits = 0);  // 0.123 is "12 %"
-Cell number_cell(std::optional<double> number);   // of an unseen column
+// Differences, with a sign unless they are too small to show: "-2.89 ms", "0 s"; "+3.4 %".
+Cell more_seconds_cell(double seconds);
+Cell more_percent_cell(double share, int digits = 1);
+Cell number_cell(std::optional<double> number);  // of an unseen column
 
 // Rows of text in aligned columns, two blanks apart, with a heading and a rule under it.
 //

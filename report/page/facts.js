@@ -13,34 +13,73 @@ function checkSection(data) {
 }
 
 function sensitivitySection(data, at) {
+  fill("sensitivity", firstOrder(data, at), data.what_ifs.map(plannedAnew));
+}
+
+function firstOrder(data, at) {
   const rows = data.sensitivities[at], s = data.prediction.strategies[at].predicted_s;
-  if (!rows.length)
-    return fill("sensitivity", h("p", {}, "With wires alone there is no constant to change."));
-  fill(
-      "sensitivity",
-      h("p", {},
-        "What 10 % of each constant is worth to the prediction, as long as the same ops stay the last ",
-        "to end: to first order, not planned anew."),
-      bars(
-          "Change of the prediction", "If a rate or share is 10 % higher, or a cost 10 % lower.",
-          rows.map(r => ({
-                     name: `${r.change} ${r.constant}`,
-                     value: -r.delta_s,
-                     text: seconds(r.delta_s),
-                     colour: "var(--good)"
-                   })),
-          behind(
-              "As a table",
-              () => table(
-                  "Sensitivity",
-                  [
-                    {name: "constant"}, {name: "change", number: true},
-                    {name: "prediction changes by", number: true}, {name: "of it", number: true}
-                  ],
-                  rows.map(
-                      r =>
-                          [r.constant, r.change, seconds(r.delta_s),
-                           (100 * r.delta_s / s).toFixed(2) + " %"])))));
+  if (!rows.length) return h("p", {}, "With wires alone there is no constant to change.");
+  return [
+    h("p", {},
+      "What 10 % of each constant is worth to the prediction, as long as the same ops stay the last ",
+      "to end: to first order, not planned anew."),
+    bars(
+        "Change of the prediction", "If a rate or share is 10 % higher, or a cost 10 % lower.",
+        rows.map(r => ({
+                   name: `${r.change} ${r.constant}`,
+                   value: -r.delta_s,
+                   text: seconds(r.delta_s),
+                   colour: "var(--good)"
+                 })),
+        behind(
+            "As a table",
+            () => table(
+                "Sensitivity",
+                [
+                  {name: "constant"}, {name: "change", number: true},
+                  {name: "prediction changes by", number: true}, {name: "of it", number: true}
+                ],
+                rows.map(r => [r.constant, r.change, seconds(r.delta_s), signedPercent(r.delta_s / s, 2)]))))
+  ];
+}
+
+// Larger machines and one engine more, for the strategy that is the answer.
+function plannedAnew({strategy, as_it_is, what_ifs}) {
+  const known = what_ifs.filter(w => w.left_out === undefined);
+  const left = what_ifs.filter(w => w.left_out !== undefined);
+  const signed = s => Math.abs(s) < 5e-12 ? "0 s" : (s < 0 ? "-" : "+") + seconds(Math.abs(s));
+  const share = w => as_it_is.prediction_s > 0 ? signedPercent(w.more_s / as_it_is.prediction_s) : "";
+  const cells = (name, w, more, of) =>
+      [name, seconds(w.bound_s), seconds(w.prediction_s), more, of, w.busiest_link, percent(w.busiest_used),
+       `${w.waits_for} ${seconds(w.waits_s)}`, (w.fields || []).join(", ")];
+  return [
+    h("h3", {}, `${strategy}, planned anew on other machines`),
+    bars(
+        "Prediction", "Each planned and predicted anew; what is no less is no gain.",
+        [{
+          name: "as it is",
+          value: as_it_is.prediction_s,
+          text: seconds(as_it_is.prediction_s),
+          colour: "var(--prediction)"
+        }].concat(known.map(w => ({
+                              name: w.change,
+                              value: w.prediction_s,
+                              text: `${seconds(w.prediction_s)}, ${share(w)}`,
+                              colour: w.more_s < 0 ? "var(--good)" : "var(--prediction)"
+                            }))),
+        behind(
+            "As a table, with what it waits for then",
+            () => table(
+                "What if",
+                [
+                  {name: "what if"}, {name: "bound", number: true}, {name: "prediction", number: true},
+                  {name: "change", number: true}, {name: "of it", number: true}, {name: "busiest link then"},
+                  {name: "used", number: true}, {name: "most time on"}, {name: "how", class: "long"}
+                ],
+                [cells("as it is", as_it_is, "", "")].concat(
+                    known.map(w => cells(w.change, w, signed(w.more_s), share(w))))))),
+    left.length ? h("p", {}, "Left out: ", left.map(w => `${w.change}: ${w.left_out}`).join("; "), ".") : ""
+  ];
 }
 
 function provenanceSection(data) {

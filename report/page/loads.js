@@ -25,7 +25,7 @@ function byteSection(data, at) {
                 times(sum("source_bytes"), whole), bytes(sum("destination_bytes")),
                 times(sum("destination_bytes"), whole)
               ]])),
-      h("h3", {}, `What ${plan.strategy} moves, by phase`),
+      codedTable(data, whole, at), h("h3", {}, `What ${plan.strategy} moves, by phase`),
       table(
           "By phase of the plan",
           [
@@ -37,6 +37,26 @@ function byteSection(data, at) {
               p =>
                   [p.name, bytes(p.logical_bytes), bytes(p.network_bytes), bytes(p.nvlink_bytes),
                    bytes(p.node_bytes), bytes(p.local_bytes)])));
+}
+
+// What plans that send changes send in place of as many copies of the weights.
+function codedTable(data, whole, at) {
+  const rows = data.prediction.strategies.filter(r => r.coded);
+  if (!rows.length) return "";
+  return [
+    h("h3", {}, "What sending changes saves"),
+    table(
+        "Over the network; a plan of changes is only as good as the base that its receivers hold",
+        [
+          {name: "strategy"}, {name: "what is sent", class: "long"}, {name: "copies", number: true},
+          {name: "as changes", number: true}, {name: "as weights", number: true}, {name: "less", number: true}
+        ],
+        rows.map(
+            r =>
+                [r.strategy, r.coded, r.network_copies.toFixed(2) + " x", bytes(r.network_bytes),
+                 bytes(r.network_copies * whole), times(r.network_copies * whole, r.network_bytes)]),
+        rows.indexOf(data.prediction.strategies[at]))
+  ];
 }
 
 function loadSection(data, at) {

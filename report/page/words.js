@@ -23,6 +23,11 @@ function seconds(value) {
 
 const count = value => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 const percent = share => (100 * share).toFixed(0) + " %";
+// "-4.31 %"; what rounds to nothing has no sign.
+function signedPercent(share, digits = 1) {
+  const text = (100 * Math.abs(share)).toFixed(digits);
+  return (Number(text) === 0 ? "" : share < 0 ? "-" : "+") + text + " %";
+}
 const times = (part, whole) => whole > 0 ? (part / whole).toFixed(2) + " x" : "-";
 
 // [[0, 3], [8, 8]] as "0-3, 8".

@@ -64,10 +64,25 @@ TEST_CASE("report: first-order sensitivities follow from the seconds by constant
   }
 }
 
+TEST_CASE("report: what larger machines are worth is what simulate says", "[cli][page]") {
+  const Folder folder;
+  const std::string scenario = folder.write("four.yaml", kScenario);
+  const Json data =
+      data_of(refit_program({"report", scenario, "--strategy", "reshard", "-o", "-"}).out);
+  const Json simulated = Json::parse(
+      refit_program({"simulate", scenario, "--strategy", "reshard", "--sensitivity", "--json"})
+          .out);
+  CHECK(data["what_ifs"] == simulated["sensitivity"]);
+  CHECK(data["what_ifs"][0]["what_ifs"][0]["change"] == "NICs +100 Gbit/s");
+  const Json without = data_of(
+      refit_program({"report", scenario, "--strategy", "reshard", "--no-what-ifs", "-o", "-"}).out);
+  CHECK(without["what_ifs"].empty());
+}
+
 TEST_CASE("report: 4,096 GPUs fit in a page of less than 5 MB", "[cli][page]") {
   const Outcome outcome =
       refit_program({"report", REFIT_SOURCE_DIR "/scenarios/published/kimi_k3.yaml", "--strategy",
-                     "reshard", "-o", "-"});
+                     "reshard", "--no-what-ifs", "-o", "-"});
   REQUIRE(outcome.code == 0);
   // Five strategies are to fit: the page without plans, and five times what one of them takes.
   const Json data = data_of(outcome.out);

@@ -79,5 +79,14 @@ TEST_CASE("colours take no room in a table", "[report][table]") {
   REQUIRE(table.text(Paint::off) == "name       n\n--------  --\nover       1\nnot over  22\n");
 }
 
+TEST_CASE("cells: a difference that is too small to show has no sign", "[report][table]") {
+  CHECK(more_seconds_cell(-2.89e-3).text == "-2.89 ms");
+  CHECK(more_seconds_cell(0.5).text == "+500.00 ms");
+  CHECK(more_seconds_cell(-1e-13).text == "0 s");
+  CHECK(more_seconds_cell(-1e-13).number == -1e-13);
+  CHECK(more_percent_cell(-0.0009).text == "-0.1 %");
+  CHECK(more_percent_cell(-0.0004).text == "0.0 %");
+}
+
 }  // namespace
 }  // namespace refit
