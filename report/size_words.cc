@@ -91,7 +91,7 @@ Table size_table(const SizeAnswer& answer) {
                {"strategy", Align::left},
                {"bound", Align::right, "bound_s"},
                {"prediction", Align::right, "prediction_s"},
-               {"80 % band"},
+               {"80 % band", Align::right, {}, true},
                {"low_s", Align::unseen},
                {"high_s", Align::unseen},
                {"of step", Align::right, "of_step"},

@@ -120,7 +120,7 @@ std::string Table::csv() const {
   const auto line = [&](const auto& cell_of) {
     std::string text;
     for (std::size_t c = 0; c < columns_.size(); ++c)
-      text += (c == 0 ? "" : ",") + csv_cell(cell_of(c));
+      if (!columns_[c].for_people) text += (text.empty() ? "" : ",") + csv_cell(cell_of(c));
     return text + "\n";
   };
   std::string text = line([&](std::size_t c) {

@@ -48,6 +48,7 @@ class Table {
     std::string heading;
     Align align = Align::right;
     std::string field = {};  // its name for programs, as in "network_bytes"; empty: the heading
+    bool for_people = false;  // in no CSV or JSON: other columns have its numbers
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}

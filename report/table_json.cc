@@ -11,6 +11,7 @@ std::string Table::json(const std::string& schema) const {
   for (const std::vector<Cell>& row : rows_) {
     Json object = Json::object();
     for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (columns_[c].for_people) continue;
       Json& value = object[columns_[c].field.empty() ? columns_[c].heading : columns_[c].field];
       if (row[c].number) {
         value = json_number(*row[c].number);

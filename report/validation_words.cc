@@ -85,7 +85,7 @@ Table rows_table(const Validation& v) {
                {"model", Align::left},
                {"published", Align::right, "published_s"},
                {"predicted", Align::right, "predicted_s"},
-               {"80 % band"},
+               {"80 % band", Align::right, {}, true},
                {"low_s", Align::unseen},
                {"high_s", Align::unseen},
                {"bound", Align::right, "bound_s"},

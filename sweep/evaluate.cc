@@ -72,6 +72,15 @@ void add_times(const Scenario& scenario, const Schedule& schedule, const Predict
 
 }  // namespace
 
+void require_strategy(const YamlTree& strategy) {
+  if (strategy.text == "policy") return;
+  try {
+    named_policy(strategy.kind == YamlTree::Kind::scalar ? strategy.text : one_line(strategy));
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: strategy: {}", strategy.where, error.what()));
+  }
+}
+
 void predict_row(const Scenario& scenario, const std::string& strategy, SweepRow& row) {
   const Schedule schedule = proven_plan(scenario, policy_of(scenario, strategy));
   const Prediction prediction = predict(schedule, scenario.cluster, {scenario.network_model, {}});

@@ -14,6 +14,9 @@ namespace refit {
 // scenario's own. Error(bad_input) if there is no such plan.
 void predict_row(const Scenario& scenario, const std::string& strategy, SweepRow& row);
 
+// Error(bad_input) at its place unless it is a name that predict_row knows.
+void require_strategy(const YamlTree& strategy);
+
 // The scenario of a point. Errors name the file and line that the wrong value comes from.
 Scenario scenario_of(const Sweep& sweep, const SweepPoint& point);
 

@@ -13,15 +13,40 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text_file.h"
+#include "base/units.h"
 #include "sweep/detail/axis_values.h"
 #include "sweep/detail/base_scenario.h"
 #include "sweep/detail/replica_gpus.h"
+#include "sweep/evaluate.h"
 #include "topology/cluster_yaml.h"
 
 namespace refit {
 namespace {
 
 constexpr int kMostGpus = 1'000'000;
+constexpr double kMostPrice = 1e12;  // of all nodes together it is still a number
+
+// How much a value of a field is, if it is a number, with or without a unit.
+std::optional<double> amount(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc()) return std::nullopt;
+  if (stop == end || std::string_view(stop, static_cast<std::size_t>(end - stop)) == " %")
+    return number;
+  for (const auto parse : {parse_bandwidth, parse_seconds}) {
+    try {
+      return parse(text);
+    } catch (const Error&) {  // another unit
+    }
+  }
+  return std::nullopt;
+}
+
+// Of these less is more.
+bool descends(std::string_view field) {
+  return field.ends_with("oversubscription") || field.ends_with("latency");
+}
 
 class Reader {
  public:
@@ -38,8 +63,8 @@ class Reader {
     if (const auto description = root_.find("description")) description->text();
     question_.step_s = overrides_.step_s ? *overrides_.step_s : root_.at("step").seconds();
     question_.below = overrides_.below ? *overrides_.below : root_.at("below").percent();
-    if (!(question_.step_s > 0)) root_.fail("step: must be more than 0 s");
-    if (!(question_.below > 0)) root_.fail("below: must be more than 0 %");
+    require_more_than_0(question_.step_s, overrides_.step_s.has_value(), "step", "0 s");
+    require_more_than_0(question_.below, overrides_.below.has_value(), "below", "0 %");
     detail::BaseScenario base = detail::read_base_scenario(root_.at("base"), question_.sweep.path);
     question_.sweep.base = std::move(base.tree);
     question_.sweep.base_path = std::move(base.path);
@@ -58,6 +83,13 @@ class Reader {
   }
 
  private:
+  void require_more_than_0(double value, bool is_option, const char* key, const char* zero) const {
+    if (value > 0) return;
+    const std::string what = fmt::format("must be more than {}", zero);
+    if (!is_option) root_.at(key).fail(what);
+    throw Error(ErrorCode::bad_input, fmt::format("--{}: {}", key, what));
+  }
+
   YamlTree& base() { return question_.sweep.base; }
 
   void put(const std::string& path, YamlTree value) {
@@ -129,6 +161,7 @@ class Reader {
   static double price(const YamlNode& node) {
     const double value = node.number();
     if (value < 0) node.fail("must not be negative");
+    if (value > kMostPrice) node.fail(fmt::format("is more than {}", kMostPrice));
     return value;
   }
 
@@ -176,10 +209,22 @@ class Reader {
     question_.field = field;
     SweepAxis axis{{field}, {}};
     for (YamlTree& value : detail::read_axis_values(node)) {
+      require_more(field, axis, value);
       question_.candidates.push_back({one_line(value), 0, 0, std::nullopt});
       axis.values.push_back({std::move(value)});
     }
     question_.sweep.axes.push_back(std::move(axis));
+  }
+
+  // The first that meets the question is the answer, so a wrong order would be a wrong answer.
+  static void require_more(const std::string& field, const SweepAxis& axis, const YamlTree& value) {
+    if (axis.values.empty()) return;
+    const std::string last = one_line(axis.values.back().front()), next = one_line(value);
+    const auto a = amount(last), b = amount(next);
+    if (!a || !b || (descends(field) ? *b < *a : *b > *a)) return;
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: least.{}: {} does not ask for more than {}; list the least first",
+                            value.where, field, next, last));
   }
 
   void read_strategies() {
@@ -191,6 +236,7 @@ class Reader {
     } else {
       axis.values.push_back({node ? tree_of(*node) : scalar_tree("reshard", root_.where())});
     }
+    for (const auto& values : axis.values) require_strategy(values.front());
     question_.sweep.axes.push_back(std::move(axis));
   }
 

@@ -1,10 +1,12 @@
 #include "sweep/sweep.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -13,11 +15,13 @@
 #include "sweep/detail/base_scenario.h"
 #include "sweep/detail/formula.h"
 #include "sweep/detail/text_hash.h"
+#include "sweep/evaluate.h"
 
 namespace refit {
 namespace {
 
 constexpr const char* kStrategy = "strategy";
+constexpr std::size_t kMostDerived = 1000;
 constexpr const char* kDefaultStrategy = "reshard";
 
 class Reader {
@@ -35,6 +39,7 @@ class Reader {
       for (const auto& [key, value] : fixed->entries()) {
         claim(key, value);
         sweep_.fixed.emplace_back(key, tree_of(value));
+        if (key == kStrategy) require_strategy(sweep_.fixed.back().second);
       }
     }
     if (const auto vary = root_.find("vary")) {
@@ -49,8 +54,12 @@ class Reader {
       for (const auto& [key, value] : derived->entries()) {
         claim(key, value);
         sweep_.derived.push_back({key, value.text(), value.where()});
+        if (sweep_.derived.size() > kMostDerived)
+          value.fail(fmt::format("is more than {} derived fields", kMostDerived));
       }
     }
+    put_derived_in_order();
+    if (const YamlTree* strategy = find_in(sweep_.base, {kStrategy})) require_strategy(*strategy);
     if (find_in(sweep_.base, {kStrategy}) == nullptr)
       put_into(sweep_.base, {kStrategy}, scalar_tree(kDefaultStrategy, root_.where()));
     sweep_.hash = detail::text_hash(essence() + salt);
@@ -71,6 +80,7 @@ class Reader {
                         "many",
                         values.size(), axis.values.size(), axis.paths.front()));
       }
+      if (key == kStrategy) std::for_each(values.begin(), values.end(), require_strategy);
       for (std::size_t v = 0; v < values.size(); ++v)
         axis.values[v].push_back(std::move(values[v]));
     }
@@ -78,6 +88,34 @@ class Reader {
     sweep_.axes.push_back(std::move(axis));
     if (sweep_.points() > kMostPoints)
       at.fail(fmt::format("makes it more than {} points; split the sweep", kMostPoints));
+  }
+
+  // What a formula names stands before it, wherever the file has it: the base may have a number of
+  // its own there, which is not the one that is meant.
+  void put_derived_in_order() {
+    std::vector<DerivedField> ordered;
+    std::vector<std::string> trail;
+    const auto is_done = [&](const std::string& path) {
+      return std::ranges::find(ordered, path, &DerivedField::path) != ordered.end();
+    };
+    const std::function<void(const DerivedField&)> visit = [&](const DerivedField& field) {
+      if (is_done(field.path)) return;
+      const bool is_ring = std::ranges::find(trail, field.path) != trail.end();
+      trail.push_back(field.path);
+      if (is_ring) {
+        throw Error(ErrorCode::bad_input,
+                    fmt::format("{}: derived.{}: is made of itself: {}", field.where, field.path,
+                                fmt::join(trail, " <- ")));
+      }
+      for (const std::string& path : detail::paths_in(field.formula)) {
+        const auto other = std::ranges::find(sweep_.derived, path, &DerivedField::path);
+        if (other != sweep_.derived.end()) visit(*other);
+      }
+      trail.pop_back();
+      ordered.push_back(field);
+    };
+    for (const DerivedField& field : sweep_.derived) visit(field);
+    sweep_.derived = std::move(ordered);
   }
 
   void claim(const std::string& path, const YamlNode& node) {

@@ -69,7 +69,10 @@ std::vector<YamlTree> range_values(const YamlNode& node) {
   while (number <= last) {
     if (values.size() == kMostValues)
       node.fail(fmt::format("gives more than {} values; take a larger step", kMostValues));
-    values.push_back(scalar_tree(written(number, from.unit), node.where()));
+    std::string text = written(number, from.unit);
+    if (!values.empty() && values.back().text == text)
+      node.fail(fmt::format("gives {} twice; take a larger step", text));
+    values.push_back(scalar_tree(std::move(text), node.where()));
     number =
         step ? from.number + static_cast<double>(values.size()) * by.number : number * by.number;
   }

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::int64_t kMost = 1'000'000'000;  // a product of two fits in 64 bits
 
+constexpr std::string_view kBetween = " +-*/";  // words
+
 class Formula {
  public:
   Formula(const std::string& text, const YamlTree& tree, const std::string& where)
@@ -49,7 +51,7 @@ class Formula {
 
   std::int64_t operand() {
     skip_blanks();
-    const std::size_t end = std::min(rest_.find_first_of(" +-*/"), rest_.size());
+    const std::size_t end = std::min(rest_.find_first_of(kBetween), rest_.size());
     const std::string word(rest_.substr(0, end));
     rest_.remove_prefix(end);
     if (word.empty()) fail("a number or a path is missing");
@@ -97,6 +99,20 @@ class Formula {
 };
 
 }  // namespace
+
+std::vector<std::string> paths_in(const std::string& formula) {
+  std::vector<std::string> paths;
+  std::string word;
+  for (const char c : formula + " ") {
+    if (kBetween.find(c) == kBetween.npos) {
+      word += c;
+      continue;
+    }
+    if (word.find_first_not_of("0123456789") != word.npos) paths.push_back(word);
+    word.clear();
+  }
+  return paths;
+}
 
 std::int64_t formula_value(const std::string& formula, const YamlTree& tree,
                            const std::string& where) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "sweep/yaml_tree.h"
 
@@ -12,5 +13,8 @@ namespace refit::detail {
 // can't be read, a path leads to no whole number, or a quotient is not whole.
 std::int64_t formula_value(const std::string& formula, const YamlTree& tree,
                            const std::string& where);
+
+// The paths that it names.
+std::vector<std::string> paths_in(const std::string& formula);
 
 }  // namespace refit::detail

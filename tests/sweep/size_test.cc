@@ -139,6 +139,19 @@ TEST_CASE("size: mistakes are named by file, line, column and key", "[sweep]") {
   CHECK(of("replicas: 2\nleast: {cluster.nodes: [2]}\n") ==
         "z.yaml:20:11: replicas: the base's generation is no vllm or sglang engine, which has "
         "replicas");
+  // The first that is fast enough is the answer, so the order matters.
+  CHECK(
+      of("least: {cluster.nic_bandwidth: [400 Gbit/s, 1 Tbit/s, 800 Gbit/s]}\n") ==
+      "z.yaml:20:55: least.cluster.nic_bandwidth: 800 Gbit/s does not ask for more than 1 Tbit/s; "
+      "list the least first");
+  CHECK(of("least: {cluster.nodes: [2, 2]}\n") ==
+        "z.yaml:20:28: least.cluster.nodes: 2 does not ask for more than 2; list the least first");
+  CHECK(of("least: {cluster.fabric.oversubscription: [1, 2]}\n").find("2 does not ask for more") !=
+        std::string::npos);
+  CHECK(of("strategy: [reshard, resahrd]\nleast: {cluster.nodes: [2]}\n")
+            .find("z.yaml:20:21: strategy: 'resahrd' is neither a strategy") == 0);
+  CHECK(of("catalog: [{name: a, price: 1e300, cluster: {catalog: dgx_h100, nodes: 1}}]\n") ==
+        "z.yaml:20:28: catalog[0].price: is more than 1000000000000");
   CHECK(of("least: {a: [1], b: [2]}\n") ==
         "z.yaml:20:8: least: names one field and its values, as in {cluster.nic_bandwidth: [200 "
         "Gbit/s, ...]}");
