@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/number_options.h"
 #include "cli/output.h"
 #include "topology/cluster_yaml.h"
 
@@ -89,7 +90,7 @@ std::string missing_words(const ClusterFileOptions& options, const ImportedClust
 void add_cluster_answers(CLI::App& verb, ClusterFileOptions& options) {
   constexpr int kMost = 1'000'000;
   verb.add_option("--nodes", options.nodes, "Nodes like the one of the file")
-      ->check(CLI::Range(1, kMost));
+      ->check(number_from(1, kMost));
   verb.add_option("--like", options.catalog,
                   "A cluster of the catalog, for what neither file nor option says");
   verb.add_option("--nic-bandwidth", options.nic_bandwidth, "Of one NIC, as in 400Gbit/s");
@@ -97,14 +98,14 @@ void add_cluster_answers(CLI::App& verb, ClusterFileOptions& options) {
                   "Of one GPU, one direction, as in 450GB/s");
   verb.add_option("--nvlink-domain", options.nvlink_domain_gpus,
                   "GPUs that reach each other by NVLink; 1: none")
-      ->check(CLI::Range(1, kMost));
+      ->check(number_from(1, kMost));
   verb.add_option("--distance", options.distances,
                   "SYS=20GB/s, may be repeated: between a GPU and a NIC so far apart");
   verb.add_option("--pcie-bandwidth", options.pcie_bandwidth,
                   "Between a GPU and its near NICs, if it limits");
-  verb.add_option("--gpus-per-node", options.gpus_per_node)->check(CLI::Range(1, 1024));
+  verb.add_option("--gpus-per-node", options.gpus_per_node)->check(number_from(1, 1024));
   verb.add_option("--nics-per-node", options.nics_per_node, "Spread evenly over the GPUs")
-      ->check(CLI::Range(1, 1024));
+      ->check(number_from(1, 1024));
   verb.add_option("--gpu-memory", options.gpu_memory, "Of one GPU, as in 80GB");
 }
 

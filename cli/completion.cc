@@ -7,8 +7,13 @@
 #include <fmt/format.h>
 
 #include "base/embedded.h"
+#include "checks/runtimes.h"
 #include "cli/output.h"
+#include "cli/strategies.h"
 #include "cli/verbs.h"
+#include "models/import/hf_config.h"
+#include "sim/network_model.h"
+#include "topology/cluster_yaml.h"
 
 namespace refit {
 
@@ -55,9 +60,31 @@ Typed read(const CLI::App& app, std::span<const std::string> words) {
   return typed;
 }
 
-std::vector<Completion> values(const CLI::Option& option, const std::string& before = {}) {
+// Names of catalogs: what an option takes besides files.
+std::vector<std::string> names_for(const CLI::App& verb, const CLI::Option& option) {
+  const std::vector<std::string>& long_names = option.get_lnames();
+  const std::string name = long_names.empty() ? option.get_name(true) : "--" + long_names.front();
+  const bool lists = name == "NAME";
+  if (name == "--strategy") return known_strategies();
+  if (name == "--network-model" || name == "--start") return catalog_network_models();
+  if (name == "--model" || (lists && verb.get_name() == "models")) return catalog_models();
+  if (name == "--cluster" || name == "--like" || (lists && verb.get_name() == "clusters"))
+    return catalog_clusters();
+  if (name == "--runtime") return runtime_names();
+  return {};
+}
+
+// `last`: of a list with commas only what follows the last of them is completed.
+std::vector<Completion> values(const CLI::App& verb, const CLI::Option& option,
+                               const std::string& last, const std::string& before = {}) {
+  std::vector<std::string> known = values_of(option);
+  std::string kept = before;
+  if (known.empty()) {
+    known = names_for(verb, option);
+    if (!known.empty() && last.find(',') != last.npos) kept = last.substr(0, last.rfind(',') + 1);
+  }
   std::vector<Completion> found;
-  for (const std::string& value : values_of(option)) found.push_back({before + value, {}});
+  for (const std::string& value : known) found.push_back({kept + value, {}});
   return found;
 }
 
@@ -78,12 +105,13 @@ std::vector<Completion> verbs(const CLI::App& app) {
 }
 
 // The last positional takes what is too much for the others, if any.
-std::vector<Completion> positional(const CLI::App& verb, std::size_t number) {
+std::vector<Completion> positional(const CLI::App& verb, std::size_t number,
+                                   const std::string& last) {
   std::vector<const CLI::Option*> places;
   for (const CLI::Option* option : verb.get_options())
     if (option->get_positional()) places.push_back(option);
   if (places.empty()) return {};
-  return values(*places[std::min(number, places.size() - 1)]);
+  return values(verb, *places[std::min(number, places.size() - 1)], last);
 }
 
 std::vector<Completion> all_completions(const Typed& typed, const std::string& last) {
@@ -92,14 +120,14 @@ std::vector<Completion> all_completions(const Typed& typed, const std::string& l
     if (equals == last.npos) return options(*typed.verb);
     const CLI::Option* option = typed.verb->get_option_no_throw(last.substr(0, equals));
     if (option == nullptr) return {};
-    return values(*option, last.substr(0, equals + 1));
+    return values(*typed.verb, *option, last, last.substr(0, equals + 1));
   }
   if (typed.awaits_value != nullptr) {
     // After several values of one option a file may follow that is none.
-    return values(*typed.awaits_value);
+    return values(*typed.verb, *typed.awaits_value, last);
   }
   std::vector<Completion> found = verbs(*typed.verb);
-  return found.empty() ? positional(*typed.verb, typed.positionals) : found;
+  return found.empty() ? positional(*typed.verb, typed.positionals, last) : found;
 }
 
 struct CompletionOptions {

@@ -10,9 +10,11 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/network_models.h"
+#include "cli/number_options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/strategies.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "planner/crossover.h"
 #include "report/table.h"
@@ -28,6 +30,7 @@ struct CrossoverOptions {
   std::vector<double> changes = {0.1, 0.3, 1, 3, 10};
   std::optional<std::string> network_model;
   bool json = false;
+  bool csv = false;
   std::string output = "-";
 };
 
@@ -137,6 +140,22 @@ std::string json_text(const Scenario& scenario, const CrossoverQuestion& questio
   return document.dump(2) + "\n";
 }
 
+// A row per place and strategy.
+Table places_table(const CrossoverQuestion& question, const Crossover& found) {
+  Table table({{"bytes_per_s"}, {"changed"}, {"strategy"}, {"prediction_s"}, {"is_fastest"}});
+  for (std::size_t b = 0; b < question.bytes_per_s.size(); ++b) {
+    for (std::size_t c = 0; c < question.changed.size(); ++c) {
+      for (std::size_t w = 0; w < found.ways.size(); ++w) {
+        table.add_row({bandwidth_cell(question.bytes_per_s[b]),
+                       Cell(percent(question.changed[c]), question.changed[c]), found.ways[w],
+                       seconds_cell(found.seconds[b][c][w]),
+                       number_cell(w == found.fastest[b][c])});
+      }
+    }
+  }
+  return table;
+}
+
 int crossover(const CrossoverOptions& options) {
   const Question question = load_question(options.file);
   if (question.plan) {
@@ -146,8 +165,9 @@ int crossover(const CrossoverOptions& options) {
   const CrossoverQuestion asked = question_of(question.scenario, options);
   Progress progress("planning and predicting " + question.scenario.name);
   const Crossover found = find_crossover(asked);
-  write_output(options.output, options.json ? json_text(question.scenario, asked, found)
-                                            : summary(question.scenario, asked, found));
+  write_output(options.output, options.json  ? json_text(question.scenario, asked, found)
+                               : options.csv ? places_table(asked, found).csv()
+                                             : summary(question.scenario, asked, found));
   return 0;
 }
 
@@ -176,10 +196,11 @@ void add_crossover(CLI::App& app, Action& action) {
             return std::string();
           },
           ""))
-      ->check(CLI::Range(1e-4, 100.0));
+      ->check(number_from(1e-4, 100.0));
   verb->add_option("--network-model", options->network_model,
                    "Name or YAML file; default: the scenario's");
-  verb->add_flag("--json", options->json, "Print refit.crossover/1 instead of a table");
+  add_csv(*verb, options->csv,
+          verb->add_flag("--json", options->json, "Print refit.crossover/1 instead of a table"));
   verb->add_option("-o,--output", options->output, "Write to a file; - is standard output");
   verb->callback([&action, options] {
     action = [options] {

@@ -14,6 +14,7 @@
 #include "cli/delta_apply.h"
 #include "cli/delta_regions.h"
 #include "cli/delta_text.h"
+#include "cli/number_options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
@@ -24,6 +25,8 @@
 
 namespace refit {
 namespace {
+
+constexpr std::uint64_t kMostVersion = 1'000'000'000'000;
 
 struct DeltaOptions {
   std::vector<std::string> inputs;
@@ -256,7 +259,7 @@ int merge(const DeltaOptions& options) {
 
 void add_threads(CLI::App* verb, DeltaOptions& options) {
   verb->add_option("--threads", options.threads, "Threads; all processors unless said otherwise")
-      ->check(CLI::Range(1, 1024));
+      ->check(number_from(1, 1024));
 }
 
 void add_profile(CLI::App* verb, DeltaOptions& options) {
@@ -294,9 +297,9 @@ void add_delta(CLI::App& app, Action& action) {
   verb->add_option("-o,--output", options->output, "The delta, a new .rfd file")->required();
   add_profile(verb, *options);
   verb->add_option("--base-version", options->base_version, "The number of A's version; 0")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_from<std::uint64_t>(0, kMostVersion));
   verb->add_option("--target-version", options->target_version, "That of B; one more than A's")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_from<std::uint64_t>(0, kMostVersion));
   add_threads(verb, *options);
 
   verb = add_verb(delta, "apply", "Make checkpoint B of A and a delta", action, options, apply);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/import_kinds.h"
 #include "cli/layout_files.h"
+#include "cli/number_options.h"
 #include "cli/output.h"
 #include "scenarios/import/areal.h"
 #include "scenarios/import/m2n_system.h"
@@ -61,7 +62,7 @@ void add_kind(CLI::App& import, Action& action, const char* name, const char* he
   if (has_entries) {
     verb->add_option("--entry", options->layout.entry,
                      "Which of several allocation strings, from 1")
-        ->check(CLI::Range(1, 1'000'000));
+        ->check(number_from(1, 1'000'000));
   }
   add_layout_answers(*verb, options->layout);
   add_cluster_files(*verb, options->machines);

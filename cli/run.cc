@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/dry_run.h"
+#include "cli/number_options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/run_case.h"
@@ -234,23 +235,25 @@ void add_run(CLI::App& app, Action& action) {
           "--learning-rate", options->versions.learning_rate,
           "Of plans that send changes: of the trainer that makes them; default 1e-6, with\n"
           "which about 1 % of the weights change in a version")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(1e-12, 1.0));
   verb->add_option(
           "--first-version", options->versions.first_version,
           "Of plans that send changes: the version that travels whole, default 0; with the\n"
           "last one of a run under another layout, and its seed, the trainer goes on")
-      ->check(CLI::Range(0, 1'000'000));
+      ->check(number_from(0, 1'000'000));
   verb->add_option("-n,--iters,--versions", options->iterations,
                    "Timed iterations, or versions of a plan that sends changes; default 5")
-      ->check(CLI::Range(1, 100'000));
+      ->check(number_from(1, 100'000));
   verb->add_option("-w,--warmup", options->warmup, "Iterations before them; default 1")
-      ->check(CLI::Range(0, 100'000));
+      ->check(number_from(0, 100'000));
   verb->add_option("-c,--check", options->check, "1 (default): compare every destination byte")
-      ->check(CLI::Range(0, 1));
-  verb->add_option("--seed", options->seed, "Of the content; every iteration has its own");
+      ->check(number_from(0, 1));
+  verb->add_option("--seed", options->seed, "Of the content; every iteration has its own")
+      ->check(number_from<std::uint64_t>(0));
   verb->add_option("--scale", options->scale,
                    "1/2000: bytes and bandwidths both times this; same ranks, same messages");
-  verb->add_option("--ranks", options->ranks, "Ranks that are started; must be the plan's");
+  verb->add_option("--ranks", options->ranks, "Ranks that are started; must be the plan's")
+      ->check(number_from(1, 1'000'000));
   verb->add_option("--on-fault", options->on_fault,
                    "When a rank is lost: fail (default without a fault in the scenario), shrink\n"
                    "(the others go on and send only what is missing) or rebuild (all connections\n"
@@ -263,7 +266,7 @@ void add_run(CLI::App& app, Action& action) {
           "--fault-timeout", options->timeout_s,
           "Seconds of silence after which a rank or link is lost; default 0.5, more where\n"
           "ranks share a core, 30 with --lab")
-      ->check(CLI::Range(0.02, 3600.0));
+      ->check(number_from(0.02, 3600.0));
   verb->add_flag("--json", options->json, "Print refit.measurement/1 instead of a table");
   CLI::Option* dry =
       verb->add_flag("--dry-run", options->dry_run, "Print what each rank would post; run nothing");

@@ -45,7 +45,8 @@ void check_command(const CLI::App& app, int argc, const char* const* argv) {
   const auto near = nearest_word(argv[1], known);
   throw Error(
       ErrorCode::bad_input,
-      fmt::format("'{}' is not a command{} use one of {}", argv[1],
+      fmt::format("'{}' is not a command{}{} use one of {}", argv[1],
+                  app.get_parent() == nullptr ? "" : " of refit " + app.get_name(),
                   near ? fmt::format("; did you mean '{}'?", *near) : ";", fmt::join(known, ", ")));
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/workers.h"
 #include "cli/network_models.h"
+#include "cli/number_options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/simulation.h"
@@ -128,7 +129,7 @@ void add_simulate(CLI::App& app, Action& action) {
   verb->add_option(
           "--ensemble", options->ensemble,
           "Predict N more times with sizes and starts that differ a little: mean, spread, ties")
-      ->check(CLI::Range(2, 10'000));
+      ->check(number_from(2, 10'000));
   verb->add_flag("--explain", options->explain,
                  "What was left out before simulating, and which solver was taken why");
   verb->add_flag("--sensitivity", options->sensitivity,

@@ -8,6 +8,7 @@
 #include "base/workers.h"
 #include "base/yaml.h"
 #include "cli/bar.h"
+#include "cli/number_options.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -66,7 +67,7 @@ void add_size(CLI::App& app, Action& action) {
   verb->add_option("--below", options->below,
                    "Share of the step that a refit may take, instead of the file's: \"5 %\"");
   verb->add_option("-j,--jobs", options->jobs, "Points at a time; default: all cores")
-      ->check(CLI::Range(1, 4096));
+      ->check(number_from(1, 4096));
   add_csv(*verb, options->csv,
           verb->add_flag("--json", options->json, "Print refit.size/1 instead of tables"));
   verb->add_option("-o,--output", options->output, "Write to a file; - is standard output");

@@ -1,6 +1,7 @@
 #include "cli/strategies.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "cli/auto_strategy.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "planner/systems.h"
 #include "scenarios/bound.h"
 #include "schedule/schedule_json.h"
 #include "schedule/verify.h"
@@ -48,6 +50,16 @@ Policy policy_called(const Scenario& scenario, const std::string& name) {
 }
 
 }  // namespace
+
+std::vector<std::string> known_strategies() {
+  std::vector<std::string> names = {kOwn, kAuto};
+  names.insert(names.end(), std::begin(kBuiltIn), std::end(kBuiltIn));
+  names.insert(names.end(), std::begin(kOfChanges), std::end(kOfChanges));
+  names.insert(names.end(), std::begin(kByStores), std::end(kByStores));
+  names.insert(names.end(), std::begin(kOfChangesByStores), std::end(kOfChangesByStores));
+  for (const System& system : systems()) names.emplace_back(system.name);
+  return names;
+}
 
 Question load_question(const std::string& path, const ClusterFileOptions& machines,
                        const LayoutFileOptions& layout) {

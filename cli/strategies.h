@@ -35,6 +35,9 @@ inline constexpr const char* kStrategyNames =
     "`delta`),\n"
     "policy (the scenario's own) or auto (the best of these by prediction)";
 
+// Those and the systems, one by one.
+std::vector<std::string> known_strategies();
+
 // The policies named in a comma-separated list; "policy" is the scenario's own. Without a list: all
 // built-in strategies, then the scenario's own if it has one. "auto" alone: all of these in the
 // order in which ties are decided, simple plans first.

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "cli/bar.h"
+#include "cli/number_options.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -138,13 +139,13 @@ void add_sweep(CLI::App& app, Action& action) {
                    "NAME.K-of-N.csv; - prints it at the end");
   verb->add_flag("--resume", options->resume, "Continue the file of a run that was stopped");
   verb->add_option("-j,--jobs", options->jobs, "Points at a time; default: all cores")
-      ->check(CLI::Range(1, 4096));
+      ->check(number_from(1, 4096));
   verb->add_option("--task", options->task,
                    "K/N: only part K of N; default: what a Slurm array, srun or mpirun says");
   add_csv(*verb, options->csv,
           verb->add_flag("--json", options->json, "Print refit.sweep/1 instead of tables"));
-  CLI::Option* show =
-      verb->add_option("--show", options->show, "Print this point's scenario, only");
+  CLI::Option* show = verb->add_option("--show", options->show, "Print this point's scenario, only")
+                          ->check(number_from<std::int64_t>(0, kMostPoints));
   verb->add_option("--merge", options->merge, "CSV files of the parts, to be put together into -o")
       ->excludes(file)
       ->excludes(show);

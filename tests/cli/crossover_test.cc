@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/csv_table.h"
 #include "tests/cli/program.h"
 
 namespace refit {
@@ -40,6 +41,14 @@ TEST_CASE("crossover: the table says what is fastest, and lines below where that
   CHECK_THAT(shown.out, Catch::Matchers::Contains("by bandwidth of each NIC"));
   CHECK_THAT(shown.out, Catch::Matchers::Contains("relay_tree 400.00 ms"));  // 2 GB at 5 GB/s
   CHECK_THAT(shown.out, Catch::Matchers::Contains("at 1 % changed: delta_relay_tree up to "));
+  std::vector<std::string> with_csv = asked;
+  with_csv.emplace_back("--csv");
+  const CsvTable csv = parse_csv(refit_program(with_csv).out, "crossover");
+  CHECK(csv.columns == std::vector<std::string>{"bytes_per_s", "changed", "strategy",
+                                                "prediction_s", "is_fastest"});
+  REQUIRE(csv.records.size() == 4);  // two bandwidths, two strategies
+  CHECK(csv.records[3].cells[0] == "5000000000");
+  CHECK(csv.records[3].cells[1] == "0.01");
   std::vector<std::string> with_json = asked;
   with_json.emplace_back("--json");
   const auto json = nlohmann::json::parse(refit_program(with_json).out);

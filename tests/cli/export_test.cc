@@ -138,7 +138,7 @@ TEST_CASE("export: what is missing or unknown is named with exit 2", "[cli][expo
   const std::string scenario = folder.write("s.yaml", kScenario);
   const Outcome unknown = exported({"traces", scenario});
   CHECK(unknown.code == 2);
-  CHECK(has(unknown.err, "'traces' is not a command; did you mean 'trace'?"));
+  CHECK(has(unknown.err, "'traces' is not a command of refit export; did you mean 'trace'?"));
   CHECK(has(unknown.err, "chakra"));
   const Outcome no_folder = exported({"simgrid", scenario});
   CHECK(no_folder.code == 2);

@@ -151,5 +151,32 @@ TEST_CASE("zsh and fish take the scripts that completion prints", "[cli][complet
   }
 }
 
+TEST_CASE("completion knows the names of the catalogs", "[cli][completion]") {
+  CHECK(completed({"clusters", "dgx_h1"}) == std::set<std::string>{"dgx_h100"});
+  CHECK(completed({"models", "deepseek-v"}).contains("deepseek-v3"));
+  CHECK(completed({"simulate", "--strategy", "nemo_rl_pa"}).contains("nemo_rl_packed"));
+  CHECK(completed({"simulate", "--strategy", "direct,opt"}) ==
+        std::set<std::string>{"direct,optimal"});
+  CHECK(completed({"simulate", "--strategy=opt"}) == std::set<std::string>{"--strategy=optimal"});
+  CHECK(completed({"simulate", "--network-model", "defa"}).contains("default"));
+}
+
+// The README's table of commands has every command of the program, and no other.
+TEST_CASE("the README names the commands that there are", "[cli][help]") {
+  const std::string readme = text_of(REFIT_SOURCE_DIR "/README.md");
+  std::set<std::string> named;
+  std::istringstream lines(readme);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| `refit ")) continue;
+    const std::string cell = line.substr(0, line.find('|', 1));
+    const std::string before = "`refit ";
+    for (std::size_t at = cell.find(before); at != cell.npos; at = cell.find(before, at + 1)) {
+      const std::size_t begin = at + before.size();
+      named.insert(cell.substr(begin, cell.find_first_of(" `", begin) - begin));
+    }
+  }
+  CHECK(named == completed({""}));
+}
+
 }  // namespace
 }  // namespace refit

@@ -113,5 +113,31 @@ TEST_CASE("standard output that takes nothing exits with 3", "[cli]") {
   }
 }
 
+// "nan" is in no range, and numbers that are too large for their type are not the largest of it.
+TEST_CASE("options of numbers refuse what is no such number", "[cli][options]") {
+  const Folder folder;
+  const std::string file = folder.write("four.yaml", kScenario);
+  const std::string huge = "99999999999999999999";
+  const std::vector<std::pair<std::string, std::vector<std::string>>> options = {
+      {"--learning-rate", {"nan", "inf", "0", "-1", ""}},
+      {"--fault-timeout", {"nan", "inf", "0", ""}},
+      {"--seed", {"nan", huge, "-1", "1.5", ""}},
+      {"--iters", {"nan", huge, "0", "1x", ""}},
+      {"--ranks", {huge, "0", "-3"}}};
+  for (const auto& [option, values] : options) {
+    for (const std::string& value : values) {
+      CAPTURE(option, value);
+      const Outcome outcome = refit_program({"run", file, option + "=" + value});
+      CHECK(outcome.code == 2);
+    }
+  }
+  CHECK(has(refit_program({"run", file, "--seed", huge}).err,
+            "--seed: expected a whole number from 0, got '" + huge + "'"));
+  CHECK(has(refit_program({"crossover", file, "--change", "nan"}).err,
+            "--change: expected a number from 0.0001 to 100, got 'nan'"));
+  CHECK(refit_program({"sweep", file, "--show", huge}).code == 2);
+  CHECK(refit_program({"delta", "diff", "a", "b", "-o", "c", "--base-version", huge}).code == 2);
+}
+
 }  // namespace
 }  // namespace refit

@@ -69,7 +69,7 @@ TEST_CASE("a verb's table is printed with plain numbers by --csv, and --json has
   CHECK(cell("copies") == "2");
   CHECK(std::stod(cell("prediction_s")) > 0);
 
-  for (const char* verb : {"clusters", "models"}) {
+  for (const char* verb : {"clusters", "models", "systems"}) {
     CAPTURE(verb);
     const Outcome csv = refit_program({verb, "--csv"});
     const Outcome json = refit_program({verb, "--json"});
