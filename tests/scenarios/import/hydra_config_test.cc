@@ -76,7 +76,7 @@ TEST_CASE("hydra: references are followed, also relative ones and those in refer
 TEST_CASE("hydra: references that never end are refused", "[scenarios][import]") {
   HydraConfig config = config_of("a: ${b}\nb: ${a}\nc: ${mul:${c},2}\n");
   CHECK(error_in([&] { config.find("a"); }) ==
-        "c.yaml:2:4: b: refers to itself: b -> a -> b; write one of them out");
+        "c.yaml:2:4: a: refers to itself: a -> b -> a; write one of them out");
   CHECK(error_in([&] { config.find("c"); }) ==
         "c.yaml:3:4: c: refers to itself: c -> c; write one of them out");
   std::string laughs = "x0: haha\n";  // 10 references each, 30 levels: 10^30 of them
