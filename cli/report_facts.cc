@@ -158,7 +158,7 @@ std::vector<ConstantChange> sensitivities_of(const StrategyResult& row) {
   std::vector<ConstantChange> lines;
   for (const auto& [key, seconds] : row.seconds_by_constant) {
     const NetworkParameter& parameter = network_parameters()[network_parameter(key)];
-    const bool piece = parameter.kind == ParameterKind::seconds;
+    const bool piece = costs_per_piece(parameter.kind);
     lines.push_back({key, piece ? "-10 %" : "+10 %",
                      piece ? -kChange * seconds : seconds / (1 + kChange) - seconds});
   }

@@ -39,4 +39,12 @@ struct Conduct {
   friend bool operator==(const Conduct&, const Conduct&) = default;
 };
 
+// What a scenario asks for around any plan. Published timers mostly leave it out.
+struct Around {
+  bool pauses = false;     // engines stop generating before the first byte and go on after the last
+  bool describes = false;  // engines are told of all tensors in each refit, not once before
+
+  friend bool operator==(const Around&, const Around&) = default;
+};
+
 }  // namespace refit

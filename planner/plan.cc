@@ -132,7 +132,8 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
                             "how much that is",
                             policy.name));
   }
-  if (policy.rest == Strategy::optimal) return plan_optimal(refit, cluster, options.limits, delta);
+  if (policy.rest == Strategy::optimal)
+    return plan_optimal(refit, cluster, options.limits, delta, options.around);
   std::vector<Parcel> parcels =
       find_parcels(refit, [&](const TensorClass& c) { return group_of(policy.of(c)); });
   if (delta != nullptr) code_parcels(refit, *delta, parcels);
@@ -146,12 +147,7 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
 
   if (delta != nullptr) builder.set_coding(delta->coding);
 
-  const std::vector<Rank> everyone = united(refit.sources, refit.destinations);
-  const GroupId world = builder.group(everyone);
-
-  builder.begin_phase("start");
-  if (policy.conduct.start) builder.compute({0, builder.next_round(0)}, Work::fixed, world, 1, 0);
-  builder.barrier(world);
+  begin_refit(0, refit, options.around, policy.conduct.start, builder);
 
   // One strategy strictly after the other, as NeMo RL runs its bulk and its packed broadcast.
   for (const Strategy strategy : kOrder) {
@@ -176,6 +172,7 @@ Schedule plan(const Refit& refit, const Cluster& cluster, const Policy& policy,
         delta != nullptr ? std::span<const double>(delta->shares) : std::span<const double>();
     land(0, refit, mine, builder, policy.conduct, shares);
   }
+  end_refit(0, refit, options.around, builder);
   return std::move(builder).finish();
 }
 

@@ -73,6 +73,7 @@ struct PlanOptions {
   std::int64_t payload_bytes = std::int64_t{512} << 20;
   int in_flight = 4;
   Relay relay = Relay::fastest;
+  Around around = {};
   std::optional<DeltaOptions> delta = {};  // how changes are coded, for strategies that send those
 };
 

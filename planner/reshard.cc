@@ -146,7 +146,7 @@ void reshard(const StrategyInput& input, ScheduleBuilder& builder) {
       builder.compute({lane, builder.next_round(lane)}, Work::stack, sources, work.stacked_calls,
                       0);
     }
-    builder.compute({lane, builder.next_round(lane)}, Work::pack, sources, work.calls,
+    builder.compute({lane, builder.next_round(lane)}, Work::pack, sources, work.packed_runs,
                     work.packed_bytes);
     const OpId call = builder.compute({lane, builder.next_round(lane)}, Work::call,
                                       builder.group(everyone), work.calls, 0);

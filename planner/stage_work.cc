@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 namespace refit {
@@ -44,6 +45,35 @@ double share_of(std::size_t c, std::span<const double> shares) {
   return shares.empty() ? 1 : shares[c];
 }
 
+constexpr double kMostRuns = std::numeric_limits<std::int32_t>::max();  // that an op counts
+
+// Contiguous pieces of the largest shard in which destinations want it. A cut across rows ends a
+// run at every row; tensors are never in one run.
+double packed_runs(const TensorClass& c, const std::vector<std::int64_t>& sides) {
+  double runs = sides.empty() ? 1 : static_cast<double>(sides.front());
+  double before = 1;
+  for (int d = 0; d < static_cast<int>(sides.size()); ++d) {
+    std::vector<std::int64_t> cuts;
+    for (const IntervalSet& piece : c.destination.dim_pieces(d).pieces)
+      for (const Interval& part : piece.intervals())
+        cuts.insert(cuts.end(), {part.begin, part.end});
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    std::size_t most = 0;  // cuts inside one shard
+    for (const IntervalSet& piece : c.source.dim_pieces(d).pieces) {
+      std::size_t inside = 0;
+      for (const Interval& part : piece.intervals()) {
+        inside += static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), part.end) -
+                                           std::upper_bound(cuts.begin(), cuts.end(), part.begin));
+      }
+      most = std::max(most, inside);
+    }
+    if (most > 0) runs = std::max(runs, before * static_cast<double>(most + 1));
+    before *= static_cast<double>(sides[static_cast<std::size_t>(d)]);
+  }
+  return runs;
+}
+
 using Classes = std::vector<const TensorClass*>;
 
 ConvertWork convert_work(int all_ranks, const Classes& classes, EdgeSide side) {
@@ -82,7 +112,7 @@ ConvertWork convert_work(const Refit& refit, const std::vector<bool>& mine, Edge
 std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& mine,
                                   std::span<const double> shares) {
   std::vector<StageWork> stages(static_cast<std::size_t>(refit.stages));
-  std::vector<double> stacked_calls(stages.size(), 0);
+  std::vector<double> stacked_calls(stages.size(), 0), runs(stages.size(), 0);
   std::set<std::pair<int, std::string>> parts;
   std::vector<Classes> classes(stages.size());
   std::vector<const Mesh*> last_mesh(stages.size(), nullptr);
@@ -107,12 +137,15 @@ std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& m
       stage.exports += members * experts * std::max(1, hops);
     }
     std::int64_t largest = 1;
+    std::vector<std::int64_t> sides;
     for (int d = 0; d < static_cast<int>(c.shape().size()); ++d) {
       std::int64_t side = 0;
       for (const IntervalSet& piece : c.source.dim_pieces(d).pieces)
         side = std::max(side, piece.size());
       largest *= side;
+      sides.push_back(side);
     }
+    runs[static_cast<std::size_t>(c.stage)] += packed_runs(c, sides);
     stage.packed_bytes += largest * bytes_per_element(c.dtype);
     // Classes of a stage mostly share a mesh.
     const Mesh& mesh = c.source.mesh();
@@ -131,6 +164,7 @@ std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& m
   }
   for (std::size_t s = 0; s < stages.size(); ++s) {
     stages[s].stacked_calls = std::llround(stacked_calls[s]);
+    stages[s].packed_runs = static_cast<std::int64_t>(std::min(runs[s], kMostRuns));
     stages[s].convert_before = convert_work(refit.ranks, classes[s], EdgeSide::source);
     stages[s].convert_after = convert_work(refit.ranks, classes[s], EdgeSide::destination);
   }

@@ -26,6 +26,7 @@ struct StageWork {
   std::int64_t exports = 0;        // collectives that gather the stage's parameters one by one
   std::int64_t checkpoint_tensors = 0;  // tensors that an engine's loader takes
   std::int64_t packed_bytes = 0;        // of one trainer's shards (the largest)
+  std::int64_t packed_runs = 0;         // contiguous pieces of these, by the destinations' cuts
   ConvertWork convert_before;           // the stage is sent, on its sources
   ConvertWork convert_after;            // it has arrived, on destinations
 };

@@ -12,6 +12,30 @@ std::vector<Rank> united(const std::vector<Rank>& ranks, const std::vector<Rank>
   return all;
 }
 
+void begin_refit(int lane, const Refit& refit, const Around& around, bool starts,
+                 ScheduleBuilder& builder) {
+  const GroupId world = builder.group(united(refit.sources, refit.destinations));
+  builder.begin_phase("start");
+  if (around.pauses)
+    builder.compute({lane, builder.next_round(lane)}, Work::pause,
+                    builder.group(refit.destinations), 1, 0);
+  if (starts) builder.compute({lane, builder.next_round(lane)}, Work::fixed, world, 1, 0);
+  if (around.describes) {
+    const std::vector<bool> all(refit.classes.size(), true);
+    builder.compute({lane, builder.next_round(lane)}, Work::describe, world,
+                    checkpoint_tensors(refit, all), 0);
+  }
+  builder.barrier(world);
+}
+
+void end_refit(int lane, const Refit& refit, const Around& around, ScheduleBuilder& builder) {
+  if (!around.pauses) return;
+  builder.barrier(builder.group(united(refit.sources, refit.destinations)));
+  builder.begin_phase("resume");
+  builder.compute({lane, builder.next_round(lane)}, Work::resume, builder.group(refit.destinations),
+                  1, 0);
+}
+
 void convert(int lane, const std::vector<Rank>& ranks, const ConvertWork& work,
              ScheduleBuilder& builder) {
   if (work.bytes == 0) return;

@@ -43,6 +43,11 @@ inline std::int64_t share(std::int64_t count, std::int64_t part, std::int64_t pa
 // The ranks of both ascending lists, each once.
 std::vector<Rank> united(const std::vector<Rank>& ranks, const std::vector<Rank>& more);
 
+// The phases before all transfers and after all of them, with a barrier between them and these.
+void begin_refit(int lane, const Refit& refit, const Around& around, bool starts,
+                 ScheduleBuilder& builder);
+void end_refit(int lane, const Refit& refit, const Around& around, ScheduleBuilder& builder);
+
 // What `ranks` convert, next on a lane. No op if that is nothing.
 void convert(int lane, const std::vector<Rank>& ranks, const ConvertWork& work,
              ScheduleBuilder& builder);

@@ -34,7 +34,7 @@ Policy read_policy(const YamlNode& node) {
 
 PlanPart read_plan(const YamlNode& node) {
   node.allow_only({"chunks", "streams", "balance", "injected_domains", "bucket", "buffers",
-                   "policy", "limits", "payload", "in_flight", "relay"});
+                   "policy", "limits", "payload", "in_flight", "relay", "pauses", "describes"});
   PlanPart part;
   PlanOptions& plan = part.options;
   if (const auto v = node.find("chunks")) plan.chunks = static_cast<int>(v->integer(1, 4096));
@@ -60,6 +60,8 @@ PlanPart read_plan(const YamlNode& node) {
     plan.relay = v->one_of<Relay>(
         {{"fastest", Relay::fastest}, {"tree", Relay::tree}, {"ring", Relay::ring}});
   }
+  if (const auto v = node.find("pauses")) plan.around.pauses = v->boolean();
+  if (const auto v = node.find("describes")) plan.around.describes = v->boolean();
   if (const auto v = node.find("limits")) plan.limits = read_limits(*v);
   if (const auto v = node.find("policy")) part.policy = read_policy(*v);
   return part;

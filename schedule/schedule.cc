@@ -34,6 +34,12 @@ std::string_view to_string(Work work) {
       return "host";
     case Work::pull:
       return "pull";
+    case Work::pause:
+      return "pause";
+    case Work::resume:
+      return "resume";
+    case Work::describe:
+      return "describe";
     case Work::pack:
       return "pack";
     case Work::stack:

@@ -38,11 +38,14 @@ enum class Work {
   assemble,
   host,
   pull,
-  scan,    // weights compared with their last version
-  encode,  // what was found, written down
-  decode,  // and read again
-  apply,   // old weights changed to new ones
-  stream,  // of a broadcast: one stream of whole tensors, not cut into frames that are pipelined
+  pause,     // engines stop before the first byte
+  resume,    // and go on after the last
+  describe,  // names, types and shapes are told to engines
+  scan,      // weights compared with their last version
+  encode,    // what was found, written down
+  decode,    // and read again
+  apply,     // old weights changed to new ones
+  stream,    // of a broadcast: one stream of whole tensors, not cut into frames that are pipelined
 };
 
 std::string_view to_string(OpKind kind);

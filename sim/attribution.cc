@@ -22,6 +22,12 @@ std::size_t parameter_of(Work work) {
       return network_parameter("yield_tensor");
     case Work::pack:
       return network_parameter("pack_rate");
+    case Work::pause:
+      return network_parameter("pause");
+    case Work::resume:
+      return network_parameter("resume");
+    case Work::describe:
+      return network_parameter("describe_tensor");
     case Work::stack:
       return network_parameter("stack_call");
     case Work::assemble:
@@ -78,7 +84,8 @@ class Walk {
         load_s_(detail::link_bytes(graph_)),
         nic_(network_parameter("nic_efficiency")),
         nvlink_(network_parameter("nvlink_efficiency")),
-        stream_(network_parameter("stream_rate")) {
+        stream_(network_parameter("stream_rate")),
+        barrier_(network_parameter("barrier")) {
     for (std::size_t l = 0; l < load_s_.size(); ++l)
       load_s_[l] /= graph_.paths.capacity_bytes_per_s[l];
   }
@@ -109,6 +116,10 @@ class Walk {
     const Op& op = schedule_.ops[task];
     if (op.kind == OpKind::compute) {
       result.parameter_s[parameter_of(op.work)] += seconds;
+      return;
+    }
+    if (op.kind == OpKind::barrier) {
+      result.parameter_s[barrier_] += seconds;
       return;
     }
     const double latency_s = std::min(seconds, graph_.delay_s[task]);
@@ -144,7 +155,7 @@ class Walk {
   const Cluster& cluster_;
   TaskGraph graph_;
   std::vector<double> load_s_;  // by link: what it carries in all, at its rate
-  const std::size_t nic_, nvlink_, stream_;
+  const std::size_t nic_, nvlink_, stream_, barrier_;
 };
 
 }  // namespace
@@ -152,7 +163,7 @@ class Walk {
 double Attribution::elasticity(std::size_t parameter) const {
   if (total_s <= 0) return 0;
   const double share = parameter_s[parameter] / total_s;
-  return network_parameters()[parameter].kind == ParameterKind::seconds ? share : -share;
+  return costs_per_piece(network_parameters()[parameter].kind) ? share : -share;
 }
 
 Attribution attribute(const Schedule& schedule, const Cluster& cluster, const NetworkModel& model,

@@ -44,6 +44,8 @@ double read_number(const YamlNode& node, ParameterKind kind) {
       return node.seconds();
     case ParameterKind::rate:
       return node.bandwidth();
+    case ParameterKind::bytes:
+      return static_cast<double>(node.bytes());
   }
   return 0;
 }

@@ -21,6 +21,10 @@ struct NetworkModel {
   double connect_s = 0;             // per communicator, once: before the first refit
   double register_bytes_per_s = 0;  // of memory, once
   double fixed_s = 0;               // once per refit: RPC, synchronisation, cache reset
+  double pause_s = 0;               // engines finish or drop what they generate
+  double resume_s = 0;              // engines take requests again
+  double barrier_s = 0;             // per barrier, times log2 of its ranks
+  double describe_tensor_s = 0;     // per tensor whose name, type and shape engines are told
   double call_s = 0;                // per transport call, times log2(ranks of its communicator)
   double export_tensor_s = 0;       // per tensor that a trainer exports (one gather collective)
   double yield_tensor_s = 0;        // per checkpoint tensor that a trainer names, converts, packs
@@ -28,6 +32,7 @@ struct NetworkModel {
   double pull_tensor_s = 0;         // per tensor that an engine fetches by itself
   double stack_call_s = 0;          // per call whose experts a trainer stacks
   double pack_bytes_per_s = 0;      // trainer's packing, per GPU; 0: free, as all rates here
+  double pack_run_bytes = 0;        // a contiguous run takes as long to pack as so many bytes more
   double assemble_bytes_per_s = 0;  // whole tensors gathered and copied into and out of buckets
   double host_bytes_per_s = 0;      // shards cut in host memory, per rank
   double land_bytes_per_s = 0;      // unpack, copy back, post-process, per generation GPU

@@ -30,6 +30,16 @@ constexpr std::array kParameters = {
                      "one refit: remote calls, synchronisation, cache reset"},
     NetworkParameter{"call", seconds, &M::call_s, 5e-6, 1e-3,
                      "one transport call, times log2 of its ranks"},
+    NetworkParameter{"pause", seconds, &M::pause_s, 1e-3, 60,
+                     "engines finish or drop what they generate, in plans that pause them", false},
+    NetworkParameter{"resume", seconds, &M::resume_s, 1e-3, 60,
+                     "engines take requests again, in plans that pause them", false},
+    NetworkParameter{"barrier", seconds, &M::barrier_s, 1e-6, 10e-3,
+                     "one barrier, times log2 of its ranks", false},
+    NetworkParameter{"describe_tensor", seconds, &M::describe_tensor_s, 1e-7, 1e-3,
+                     "name, type and shape of one checkpoint tensor told to all engines, in plans "
+                     "that tell them in each refit",
+                     false},
     NetworkParameter{"export_tensor", seconds, &M::export_tensor_s, 10e-6, 15e-3,
                      "one export collective of one training parameter"},
     NetworkParameter{"yield_tensor", seconds, &M::yield_tensor_s, 5e-6, 2e-3,
@@ -43,6 +53,8 @@ constexpr std::array kParameters = {
                      "all experts of one transport call regrouped by a trainer"},
     NetworkParameter{"pack_rate", rate, &M::pack_bytes_per_s, 20e9, 3e12,
                      "a trainer's packing, per GPU"},
+    NetworkParameter{"pack_run", bytes, &M::pack_run_bytes, 1, 16e3,
+                     "what a contiguous run takes to pack beyond its own bytes", false},
     NetworkParameter{"assemble_rate", rate, &M::assemble_bytes_per_s, 10e9, 3e12,
                      "gathering and copying whole tensors into and out of buckets, per GPU"},
     NetworkParameter{"host_rate", rate, &M::host_bytes_per_s, 1e9, 60e9,
@@ -98,6 +110,8 @@ std::string parameter_text(const NetworkParameter& parameter, double value) {
                              : fmt::format("{:.4g} us", 1e6 * value);
     case rate:
       return fmt::format("{:.4g} GB/s", value / 1e9);
+    case bytes:
+      return fmt::format("{:.4g} B", value);
   }
   return {};
 }

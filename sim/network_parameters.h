@@ -12,7 +12,13 @@ enum class ParameterKind {
   share,    // of a line rate, 0 to 1
   seconds,  // per piece
   rate,     // bytes per second; 0: free
+  bytes,    // per piece
 };
+
+// More of it takes longer; of the others, less.
+inline bool costs_per_piece(ParameterKind kind) {
+  return kind == ParameterKind::seconds || kind == ParameterKind::bytes;
+}
 
 // One constant of a network model, as its file names it.
 struct NetworkParameter {

@@ -36,6 +36,7 @@ class Emitter {
       : refit_(refit),
         one_lane_(options.one_lane),
         coded_(options.delta != nullptr),
+        around_(options.around),
         world_ranks_(united(refit.sources, refit.destinations)),
         builder_(refit, coded_ ? "delta_reshard" : "optimal", std::move(parcels), kLanes) {
     builder_.set_caps(options.caps, options.ctas);
@@ -65,6 +66,7 @@ class Emitter {
         [&](const WireOp& op) { add_inside(op, wires, inside); });
     if (coded_) work_->add_decoding(builder_.group(world_ranks_));
     land(kSoftware, refit_, std::vector<bool>(refit_.classes.size(), true), builder_, {}, shares_);
+    end_refit(kSoftware, refit_, around_, builder_);
     return std::move(builder_).finish();
   }
 
@@ -225,9 +227,7 @@ class Emitter {
   // Software before the transfers, as every strategy has it.
   void begin() {
     const GroupId world = builder_.group(world_ranks_);
-    builder_.begin_phase("start");
-    builder_.compute({kSoftware, 0}, Work::fixed, world, 1, 0);
-    builder_.barrier(world);
+    begin_refit(kSoftware, refit_, around_, true, builder_);
     const std::vector<bool> all(refit_.classes.size(), true);
     for (const StageWork& work : stage_work(refit_, all, shares_)) {
       if (work.calls == 0) continue;
@@ -243,6 +243,7 @@ class Emitter {
 
   const Refit& refit_;
   const bool one_lane_, coded_;
+  const Around around_;
   const std::vector<Rank> world_ranks_;
   ScheduleBuilder builder_;
   std::span<const double> shares_;               // of each class, what travels; empty: all

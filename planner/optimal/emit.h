@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "planner/conduct.h"
 #include "planner/delta.h"
 #include "planner/optimal/inside.h"
 #include "planner/optimal/problem.h"
@@ -14,6 +15,7 @@ struct EmitOptions {
   LinkCaps caps;
   int ctas = 0;
   const DeltaOptions* delta = nullptr;  // if parcels travel coded
+  Around around = {};
 };
 
 // The schedule of what was chosen: transfers in the order in which they start, on lanes with

@@ -27,11 +27,12 @@ constexpr std::size_t kMostWork = 400'000;  // transfers, times how many of them
 class Planner {
  public:
   Planner(const Refit& refit, const Cluster& cluster, const PlanLimits& limits,
-          const DeltaOptions* delta)
+          const DeltaOptions* delta, const Around& around)
       : refit_(refit),
         cluster_(cluster),
         limits_(limits),
         delta_(delta),
+        around_(around),
         parcels_(parcels_of(refit, delta)),
         contents_(group_contents(parcels_)),
         wires_(make_problem(parcels_, contents_, cluster)) {}
@@ -116,7 +117,7 @@ class Planner {
     const Solution wires = solve(wires_, std::move(contents), setting);
     const Inside inside = solve_inside(wires, wires_.bound.seconds, setting);
     EmitOptions options{limits_.communicators.value_or(2) == 1, limits_.caps(),
-                        limits_.ctas.value_or(0), delta_};
+                        limits_.ctas.value_or(0), delta_, around_};
     return emit(refit_, parcels_, wires, inside, options);
   }
 
@@ -124,6 +125,7 @@ class Planner {
   const Cluster& cluster_;
   const PlanLimits& limits_;
   const DeltaOptions* delta_;
+  const Around around_;
   std::vector<Parcel> parcels_;
   std::vector<Content> contents_;  // not in chunks yet
   Problem wires_;
@@ -135,11 +137,11 @@ class Planner {
 }  // namespace
 
 Schedule plan_optimal(const Refit& refit, const Cluster& cluster, const PlanLimits& limits,
-                      const DeltaOptions* delta) {
+                      const DeltaOptions* delta, const Around& around) {
   const LinkCaps caps = limits.caps();
-  if (!caps.any()) return Planner(refit, cluster, limits, delta).best();
+  if (!caps.any()) return Planner(refit, cluster, limits, delta, around).best();
   const Cluster capped = cluster.capped(caps);
-  return Planner(refit, capped, limits, delta).best();
+  return Planner(refit, capped, limits, delta, around).best();
 }
 
 }  // namespace refit

@@ -9,11 +9,11 @@ namespace refit {
 // wire-only time stands near FlowBound::seconds for any two layouts on any cluster; how near is in
 // the certificate (sim/certificate.h), not promised here. Attention, embeddings and the rest
 // travel the same way.
-// Of PlanOptions it knows the limits only: chunks and order follow from the bound. Error(bad_input)
-// if no plan that it finds keeps them; the message says how near it came.
-// With `delta` it is the strategy `delta_reshard`: changes only, coded once by who first sends
-// them.
+// Of PlanOptions it knows the limits and what stands around a plan only: chunks and order follow
+// from the bound. Error(bad_input) if no plan that it finds keeps them; the message says how near
+// it came. With `delta` it is the strategy `delta_reshard`: changes only, coded once by who first
+// sends them.
 Schedule plan_optimal(const Refit& refit, const Cluster& cluster, const PlanLimits& limits = {},
-                      const DeltaOptions* delta = nullptr);
+                      const DeltaOptions* delta = nullptr, const Around& around = {});
 
 }  // namespace refit

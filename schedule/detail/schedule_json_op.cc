@@ -11,10 +11,11 @@ namespace {
 
 constexpr std::array<OpKind, 5> kOpKinds = {OpKind::transfer, OpKind::all_gather, OpKind::broadcast,
                                             OpKind::compute, OpKind::barrier};
-constexpr std::array<Work, 18> kWorks = {
-    Work::none,    Work::export_tensors, Work::yield, Work::pack,   Work::stack,  Work::assemble,
-    Work::host,    Work::call,           Work::land,  Work::load,   Work::pull,   Work::fixed,
-    Work::convert, Work::stream,         Work::scan,  Work::encode, Work::decode, Work::apply};
+constexpr std::array<Work, 21> kWorks = {
+    Work::none,    Work::export_tensors, Work::yield,   Work::pack,   Work::stack,  Work::assemble,
+    Work::host,    Work::call,           Work::land,    Work::load,   Work::pull,   Work::fixed,
+    Work::convert, Work::stream,         Work::scan,    Work::encode, Work::decode, Work::apply,
+    Work::pause,   Work::resume,         Work::describe};
 constexpr std::array<const char*, 15> kColumns = {
     "kind",  "work",        "lane",      "phase", "round", "src",         "dst",      "group",
     "cargo", "chunk_begin", "chunk_end", "count", "bytes", "after_begin", "after_end"};

@@ -13,6 +13,10 @@ double stream_seconds(std::int64_t bytes, double bytes_per_s) {
 
 }  // namespace
 
+double barrier_seconds(std::size_t ranks, const NetworkModel& model) {
+  return ranks > 1 ? model.barrier_s * std::log2(static_cast<double>(ranks)) : 0;
+}
+
 double compute_seconds(const Op& op, std::size_t ranks, const NetworkModel& model,
                        const CodingRates& coding) {
   const auto count = static_cast<double>(op.count);
@@ -31,7 +35,15 @@ double compute_seconds(const Op& op, std::size_t ranks, const NetworkModel& mode
     case Work::host:
       return stream_seconds(op.bytes, model.host_bytes_per_s);
     case Work::pack:
-      return stream_seconds(op.bytes, model.pack_bytes_per_s);
+      return stream_seconds(op.bytes, model.pack_bytes_per_s) +
+             (model.pack_bytes_per_s > 0 ? count * model.pack_run_bytes / model.pack_bytes_per_s
+                                         : 0);
+    case Work::pause:
+      return model.pause_s;
+    case Work::resume:
+      return model.resume_s;
+    case Work::describe:
+      return count * model.describe_tensor_s;
     case Work::stack:
       return count * model.stack_call_s;
     case Work::call:

@@ -217,6 +217,8 @@ void set_work(const Schedule& schedule, const Cluster& cluster, const NetworkMod
       const std::vector<Rank>& ranks = schedule.groups[op.group.index()].ranks;
       delay_s = compute_seconds(op, ranks.size(), model, coding) * slowest(ranks, cluster);
     }
+    if (op.kind == OpKind::barrier)
+      delay_s = barrier_seconds(schedule.groups[op.group.index()].ranks.size(), model);
     graph.path.push_back(path);
     graph.delay_s.push_back(delay_s);
     graph.bytes.push_back(moves_bytes(op) ? static_cast<double>(op.bytes) : 0);

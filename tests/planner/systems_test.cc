@@ -4,10 +4,12 @@
 #include <set>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "planner/systems.h"
 #include "scenarios/scenario.h"
 #include "schedule/verify.h"
+#include "sim/predict.h"
 #include "sim/traffic.h"
 
 using namespace refit;
@@ -109,6 +111,51 @@ TEST_CASE("systems: a timer that sees the transfer alone has no other work", "[p
       REQUIRE((op.work == Work::none || allowed));
     }
   }
+}
+
+TEST_CASE("systems: engines pause around any plan, and are told of every tensor, if asked",
+          "[planner][systems]") {
+  Scenario s = small_moe();
+  for (const char* strategy : {"reshard", "optimal", "gather_broadcast", "nemo_rl_packed"}) {
+    CAPTURE(strategy);
+    s.plan.around = {};
+    const Schedule without = planned(s, strategy);
+    REQUIRE(pieces(without, Work::pause) + pieces(without, Work::resume) +
+                pieces(without, Work::describe) ==
+            0);
+    s.plan.around = {true, true};
+    const Schedule with = planned(s, strategy);
+    REQUIRE(with.ops.size() == without.ops.size() + 4);
+    REQUIRE(pieces(with, Work::pause) == 1);
+    REQUIRE(pieces(with, Work::resume) == 1);
+    // 48 layers of 128 experts of three matrices, and a few more of each layer.
+    REQUIRE(pieces(with, Work::describe) > 48 * 128 * 3);
+    NetworkModel model = wire_only();
+    const double before_s = predict(with, s.cluster, {model, std::nullopt}).makespan_s;
+    model.pause_s = 3;
+    model.resume_s = 2;
+    REQUIRE(predict(with, s.cluster, {model, std::nullopt}).makespan_s == Approx(before_s + 5));
+  }
+}
+
+TEST_CASE("systems: a trainer packs in as many runs as destinations cut its rows",
+          "[planner][systems]") {
+  // 8 x 6 elements of one byte on one trainer; where two engines halve them by rows, each half is
+  // one run; by columns, every row is two.
+  const auto runs = [](const char* dim) {
+    const Scenario s = parse_scenario(
+        fmt::format("scenario: runs\n"
+                    "cluster: {{catalog: dgx_h100, nodes: 1}}\n"
+                    "tensors:\n"
+                    "  - {{name: w, shape: [8, 6], dtype: u8, role: dense_ffn,\n"
+                    "     source: {{ranks: 0..0, placements: [replicate]}},\n"
+                    "     destination: {{ranks: 1..2, placements: [\"shard({})\"]}}}}\n",
+                    dim),
+        "runs.yaml");
+    return pieces(plan(s.refit, s.cluster, named_policy("reshard"), s.plan), Work::pack);
+  };
+  CHECK(runs("0") == 2);
+  CHECK(runs("1") == 16);
 }
 
 TEST_CASE("systems: senders are those of the framework", "[planner][systems]") {

@@ -98,3 +98,18 @@ TEST_CASE("attribution: a band is as wide as what it rests on is unsure", "[sim]
   REQUIRE(band.high_s == Approx(2 * 1.199).epsilon(1e-3));
   REQUIRE(band.low_s == Approx(2 / 1.199).epsilon(1e-3));
 }
+
+TEST_CASE("attribution: a barrier takes the log of its ranks, and has its own account",
+          "[sim][attribution]") {
+  NetworkModel model = wire_only();
+  model.barrier_s = 1e-3;
+  model.load_tensor_s = 0.5;
+  PlanWriter plan(8);
+  plan.compute(Work::load, plan.group(ranks(0, 8)), 1, 0);
+  plan.barrier(plan.group(ranks(0, 8)));
+  plan.compute(Work::load, plan.group(ranks(0, 8)), 1, 0, {.round = 1});
+  plan.barrier(plan.group(ranks(0, 1)));  // alone: nothing to wait for
+  const Attribution all = where(plan.schedule(), lone_gpus(8), model);
+  REQUIRE(all.total_s == Approx(0.5 + 3e-3 + 0.5));
+  REQUIRE(seconds(all, "barrier") == Approx(3e-3));
+}

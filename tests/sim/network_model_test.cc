@@ -1,3 +1,6 @@
+#include <set>
+#include <string_view>
+
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
@@ -20,8 +23,15 @@ TEST_CASE("network model: the default is first, complete, and names a source for
   const NetworkModel model = catalog_network_model("default");
   REQUIRE(model.name == "default");
   // A fit that ends outside of what physics allows lacks a term.
+  // No published time shows these: they are for whoever measures them.
+  const std::set<std::string_view> unknown = {"pause", "resume", "barrier", "describe_tensor",
+                                              "pack_run"};
   for (const NetworkParameter& parameter : network_parameters()) {
     CAPTURE(parameter.key);
+    if (unknown.contains(parameter.key)) {
+      REQUIRE(model.*parameter.value == 0);
+      continue;
+    }
     REQUIRE(model.*parameter.value >= parameter.low);
     REQUIRE(model.*parameter.value <= parameter.high);
   }
@@ -33,7 +43,7 @@ TEST_CASE("network model: the default is first, complete, and names a source for
   REQUIRE(model.latencies);
   // Memory bandwidth of an H100 SXM, 3.35 TB/s, times 3/4.
   REQUIRE(model.convert_bytes_per_s == Approx(2.5e12));
-  REQUIRE(model.sources.size() == network_parameters().size() + 1);  // and latencies
+  REQUIRE(model.sources.size() == network_parameters().size() - unknown.size() + 1);  // and latencies
   for (const NetworkModel::Source& source : model.sources) {
     CAPTURE(source.parameter);
     REQUIRE(source.source.size() > 10);

@@ -155,6 +155,14 @@ TEST_CASE("predict: each kind of work has its price", "[sim]") {
   REQUIRE(seconds(Work::load, 8, 7, 1e9) == Approx(21e-3));
   REQUIRE(seconds(Work::stack, 8, 7, 1e9) == Approx(28e-3));
   REQUIRE(seconds(Work::pack, 8, 7, 1e9) == Approx(10e-3));
+  model.pack_run_bytes = 50;  // 7 million runs are 350 MB more
+  REQUIRE(seconds(Work::pack, 8, 7'000'000, 1e9) == Approx(13.5e-3));
+  model.pause_s = 2;
+  model.resume_s = 0.5;
+  model.describe_tensor_s = 1e-5;
+  REQUIRE(seconds(Work::pause, 8, 1, 0) == Approx(2));
+  REQUIRE(seconds(Work::resume, 8, 1, 0) == Approx(0.5));
+  REQUIRE(seconds(Work::describe, 8, 300, 0) == Approx(3e-3));
   REQUIRE(seconds(Work::land, 8, 7, 1e9) == Approx(5e-3));
   REQUIRE(seconds(Work::convert, 8, 7, 1e9) == Approx(4e-3));
   REQUIRE(seconds(Work::none, 8, 7, 1e9) == 0);
