@@ -20,10 +20,11 @@ std::vector<ConstantLine> constant_lines(const NetworkModel& model,
     ConstantLine line;
     line.key = parameter.key;
     line.meaning = parameter.meaning;
-    line.value = parameter_text(parameter, value);
+    const bool absent = value == 0 && costs_per_piece(parameter.kind);  // what it prices is free
+    line.value = absent ? "none" : parameter_text(parameter, value);
     line.plausible_low = parameter_text(parameter, parameter.low);
     line.plausible_high = parameter_text(parameter, parameter.high);
-    line.outside = value < parameter.low || value > parameter.high;
+    line.outside = !absent && (value < parameter.low || value > parameter.high);
     double low = value, high = value;
     if (model.uncertainty) {
       const std::vector<std::size_t>& fitted = model.uncertainty->parameters;

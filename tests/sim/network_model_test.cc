@@ -43,7 +43,8 @@ TEST_CASE("network model: the default is first, complete, and names a source for
   REQUIRE(model.latencies);
   // Memory bandwidth of an H100 SXM, 3.35 TB/s, times 3/4.
   REQUIRE(model.convert_bytes_per_s == Approx(2.5e12));
-  REQUIRE(model.sources.size() == network_parameters().size() - unknown.size() + 1);  // and latencies
+  REQUIRE(model.sources.size() ==
+          network_parameters().size() - unknown.size() + 1);  // and latencies
   for (const NetworkModel::Source& source : model.sources) {
     CAPTURE(source.parameter);
     REQUIRE(source.source.size() > 10);
