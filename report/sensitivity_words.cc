@@ -1,5 +1,8 @@
 #include "report/sensitivity_words.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/units.h"
@@ -16,7 +19,7 @@ std::string sensitivity_table(const std::vector<Sensitivity>& all, Paint paint) 
                {"busiest link then", Align::left},
                {"used"},
                {"most time on", Align::left}});
-  std::string left_out;
+  std::vector<std::pair<std::string, std::string>> left_out;  // what and why; of which strategies
   const auto add = [&](const std::string& strategy, const std::string& change, const SweepRow& row,
                        const SweepRow& base, bool is_base) {
     const double more_s = row.prediction_s - base.prediction_s;
@@ -33,13 +36,21 @@ std::string sensitivity_table(const std::vector<Sensitivity>& all, Paint paint) 
       if (what.row.outcome == PointOutcome::predicted) {
         add("", what.change, what.row, one.base, false);
       } else {
-        left_out +=
-            fmt::format("            {}: {}: {}\n", one.strategy, what.change, what.row.reason);
+        const std::string reason = fmt::format("{}: {}", what.change, what.row.reason);
+        const auto same =
+            std::ranges::find(left_out, reason, [](const auto& e) { return e.first; });
+        if (same == left_out.end()) {
+          left_out.emplace_back(reason, one.strategy);
+        } else {
+          same->second += ", " + one.strategy;
+        }
       }
     }
   }
   std::string text = "\nsensitivity, each planned and predicted anew\n" + table.text(paint);
-  if (!left_out.empty()) text += "\nleft out\n" + left_out;
+  if (!left_out.empty()) text += "\nleft out\n";
+  for (const auto& [reason, strategies] : left_out)
+    text += fmt::format("            {}: {}\n", strategies, reason);
   return text;
 }
 

@@ -155,8 +155,9 @@ void require_answers(const Imported& imported, const ImportAnswers& answers) {
   }
   if (asked.empty()) return;
   throw Error(ErrorCode::bad_input,
-              fmt::format("{}: the {} does not say, and nobody should guess:\n  {}", imported.file,
-                          imported.format, fmt::join(asked, "\n  ")));
+              fmt::format("{}: the {} {} not say, and nobody should guess:\n  {}", imported.file,
+                          imported.format, imported.format.ends_with('s') ? "do" : "does",
+                          fmt::join(asked, "\n  ")));
 }
 
 // Whether the bytes are UTF-8, by their leading bits; more is not asked for printing.

@@ -122,8 +122,8 @@ Imported read_m2n_system(const std::string& json, const std::string& file,
   out.assumptions.push_back(
       "key and value heads fewer than tp_size are copied, as engines do; the bench cuts rows");
   out.left_out.push_back(
-      "nodes: the file has none, the bench's --gpus-per-node defaults to 8, and nodes of GB200 "
-      "have 4; --cluster says which");
+      "nodes: the file has none; the bench's --gpus-per-node defaults to 8, whatever nodes have; "
+      "--cluster says which");
   if (training.gpus == 128 && training.pipeline == 8 && training.expert == 16 &&
       generation.gpus == 128 && generation.tensor == 8)
     out.left_out.push_back(

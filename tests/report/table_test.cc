@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "report/sensitivity_words.h"
+
 namespace refit {
 namespace {
 
@@ -86,6 +88,24 @@ TEST_CASE("cells: a difference that is too small to show has no sign", "[report]
   CHECK(more_seconds_cell(-1e-13).number == -1e-13);
   CHECK(more_percent_cell(-0.0009).text == "-0.1 %");
   CHECK(more_percent_cell(-0.0004).text == "0.0 %");
+}
+
+TEST_CASE("sensitivity: what is left out of several strategies is said once", "[report][table]") {
+  const auto infeasible = [](const char* change, const char* reason) {
+    WhatIf what{.change = change, .fields = {}, .row = {}};
+    what.row.reason = reason;
+    return what;
+  };
+  const std::string text = sensitivity_table(
+      {{"direct", {}, {infeasible("domains x 2", "written out"), infeasible("engine", "full")}},
+       {"reshard", {}, {infeasible("domains x 2", "written out")}}},
+      Paint::off);
+  const std::size_t at = text.find("\nleft out\n");
+  REQUIRE(at != std::string::npos);
+  CHECK(text.substr(at) ==
+        "\nleft out\n"
+        "            direct, reshard: domains x 2: written out\n"
+        "            direct: engine: full\n");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST_CASE("M2N system: what the bench ignores is said where it contradicts",
   CHECK(says(out.left_out, "train.dp_size: 3, but 16 GPUs / (pp 1 x tp 2 x cp 1) are 8 copies"));
   CHECK(says(out.left_out, "train.fsdp_size: 2; the bench ignores it"));
   CHECK(says(out.left_out, "generation.dp_size: 5"));
-  CHECK(says(out.left_out, "--gpus-per-node defaults to 8"));
+  CHECK(says(out.left_out, "--gpus-per-node defaults to 8, whatever nodes have"));
 }
 
 TEST_CASE("M2N system: layers that do not divide lie as in the bench", "[scenarios][import]") {

@@ -67,7 +67,8 @@ TEST_CASE("Megatron: flags alone are one side, the other is asked for", "[scenar
   ImportAnswers answers;
   answers.cluster = "dgx_h100";
   CHECK_THAT(error_in([&] { scenario_text(out, answers); }),
-             Catch::Contains("generation.engine: Megatron's flags are of training") &&
+             Catch::Contains("the Megatron flags do not say, and nobody should guess") &&
+                 Catch::Contains("generation.engine: Megatron's flags are of training") &&
                  Catch::Contains("say --set generation.gpus=..."));
   answers.set = {"generation.engine=vllm", "generation.gpus=8", "generation.tensor=2"};
   const Scenario scenario = parse_scenario(scenario_text(out, answers), "s.yaml");
