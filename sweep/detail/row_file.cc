@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,7 +20,7 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 }  // namespace
 
 RowFile::RowFile(const std::string& path, std::string_view header, bool resume) : path_(path) {
-  const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (resume ? 0 : O_EXCL);
+  const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | (resume ? 0 : O_EXCL);
   file_ = ::open(path.c_str(), flags, 0666);
   if (file_ < 0 && errno == EEXIST) {
     throw Error(
@@ -28,6 +29,12 @@ RowFile::RowFile(const std::string& path, std::string_view header, bool resume) 
   }
   if (file_ < 0) fail("cannot be written");
   try {
+    // What a pipe or a device has to read need not end.
+    struct stat status {};
+    if (::fstat(file_, &status) == 0 && !S_ISREG(status.st_mode)) {
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("{}: is no plain file, which could be continued; name one", path));
+    }
     take_lock();
     read_all();
     // A kill may have come between a line and its end, but nobody's other file is cut.

@@ -48,6 +48,8 @@ TEST_CASE("row file: nobody's file is overwritten, and two do not write one", "[
         path + ": is there already; --resume continues it, or name another file");
   CHECK(error_of([&] { detail::RowFile(path, "head", true); }, ErrorCode::environment) ==
         path + ": another process is writing it; give each its own file");
+  CHECK(error_of([&] { detail::RowFile("/dev/zero", "head", true); }) ==
+        "/dev/zero: is no plain file, which could be continued; name one");
   CHECK(error_of([&] { detail::RowFile(folder / "no/f.csv", "head", true); },
                  ErrorCode::environment) ==
         folder / "no/f.csv" + ": cannot be written: No such file or directory");
