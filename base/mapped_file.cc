@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/text_file.h"
 
 namespace refit {
 namespace {
@@ -41,6 +42,7 @@ MappedFile::MappedFile(const std::string& path, Access access)
   ::close(file);
   if (error != 0) fail(path, error);
   bytes_ = {static_cast<std::byte*>(memory), static_cast<std::size_t>(status.st_size)};
+  if (!writable_) note_read(path);
 }
 
 MappedFile::~MappedFile() {

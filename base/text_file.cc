@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -12,6 +14,33 @@
 #include "base/error.h"
 
 namespace refit {
+namespace {
+
+struct ReadFiles {
+  std::mutex mutex;
+  std::set<std::string> paths;
+};
+
+// Never destroyed: threads may still read while the process ends.
+ReadFiles& read_files() {
+  static auto* files = new ReadFiles;
+  return *files;
+}
+
+}  // namespace
+
+void note_read(const std::string& path) {
+  const std::lock_guard lock(read_files().mutex);
+  read_files().paths.insert(path);
+}
+
+bool was_read(const std::string& path) {
+  const std::lock_guard lock(read_files().mutex);
+  std::error_code ignored;  // what is not there was not read
+  return std::ranges::any_of(read_files().paths, [&](const std::string& one) {
+    return std::filesystem::equivalent(one, path, ignored);
+  });
+}
 
 std::string read_text_file(const std::string& path, std::size_t most_bytes) {
   std::error_code ignored;  // a path that can't be looked at can't be opened either
@@ -35,6 +64,7 @@ std::string read_text_file(const std::string& path, std::size_t most_bytes) {
     text.append(block, static_cast<std::size_t>(file.gcount()));
   }
   if (file.bad()) fail();
+  note_read(path);
   return text;
 }
 

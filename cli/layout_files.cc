@@ -63,12 +63,6 @@ std::string layout_scenario(const LayoutReader& reader, const std::string& file,
   } catch (const Error& error) {
     throw naming_file(error, file, {reader.kind});
   }
-  if (reader.kind == FileKind::nemo_recipe) {
-    const HydraConfig recipe = HydraConfig::load(file);
-    for (const std::string& one : recipe.files()) note_input(one);
-  }
-  if (answers.model) note_input(*answers.model);
-  if (answers.cluster) note_input(*answers.cluster);
   if (!machines.files.empty()) {
     if (answers.cluster)
       throw Error(ErrorCode::bad_input, "--cluster and --nccl-topo both say which machines");

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/shown.h"
+#include "base/text_file.h"
 
 namespace refit {
 namespace {
@@ -122,6 +123,7 @@ std::string read_file(const std::string& path) {
     if (text.size() > kMostBytes) fail(path, "is larger than 1 GiB, or endless", 0);
   }
   if (in.bad()) fail(path, "cannot be read", errno);
+  note_read(path);
   return text;
 }
 
@@ -131,18 +133,6 @@ namespace {
 std::vector<std::string>& arguments() {
   static std::vector<std::string> all;
   return all;
-}
-
-std::vector<std::string>& inputs() {
-  static std::vector<std::string> all;
-  return all;
-}
-
-bool is_noted(const std::string& output) {
-  std::error_code ignored;
-  return std::any_of(inputs().begin(), inputs().end(), [&](const std::string& input) {
-    return fs::equivalent(input, output, ignored);
-  });
 }
 
 bool is_named_twice(const std::string& output) {
@@ -169,8 +159,6 @@ void note_arguments(std::span<const char* const> words) {
   arguments().assign(words.begin(), words.end());
 }
 
-void note_input(const std::string& path) { inputs().push_back(path); }
-
 void print_note(const std::string& text) {
   fmt::print(stderr, "refit: note: {}\n", shown_message(text));
 }
@@ -179,7 +167,7 @@ void require_other_file(const std::string& input, const std::string& output) {
   if (output == "-" || output.empty()) return;
   std::error_code ignored;
   if (!fs::is_regular_file(output, ignored)) return;
-  if (fs::equivalent(input, output, ignored) || is_named_twice(output) || is_noted(output))
+  if (fs::equivalent(input, output, ignored) || is_named_twice(output) || was_read(output))
     refuse_overwriting(output);
 }
 
@@ -207,7 +195,7 @@ void write_whole_file(const std::string& path,
   if (fs::is_directory(status)) fail(path, "is a folder; name a file", 0);
   if (fs::exists(status) && !fs::is_regular_file(status))
     fail(path, "is no plain file; name one", 0);
-  if (fs::exists(status) && (is_named_twice(path) || is_noted(path))) refuse_overwriting(path);
+  if (fs::exists(status) && (is_named_twice(path) || was_read(path))) refuse_overwriting(path);
   // Through a link the file it points to is replaced, not the link.
   const fs::path target = fs::exists(status) ? fs::canonical(path) : fs::path(path);
   TemporaryFile temporary(target, path);

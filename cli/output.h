@@ -18,14 +18,11 @@ std::string read_file(const std::string& path);
 // The command line, so that no file that it names is overwritten by another of its options.
 void note_arguments(std::span<const char* const> words);
 
-// A file that is read although the command line does not name it: it is not overwritten either.
-void note_input(const std::string& path);
-
 // "refit: note: ..." on standard error.
 void print_note(const std::string& text);
 
-// Error(bad_input) if writing `output` would overwrite `input`, or any file that the command line
-// names besides.
+// Error(bad_input) if writing `output` would overwrite `input`, any file that the command line
+// names besides, or one that was read.
 void require_other_file(const std::string& input, const std::string& output);
 
 // Writes a file so that it is there whole or not at all: into a new file beside it, then renamed.

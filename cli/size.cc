@@ -28,8 +28,11 @@ struct SizeOptions {
 };
 
 SizeOverrides overrides(const SizeOptions& options) {
-  const auto value = [](const std::string& option, const std::string& text) {
-    return YamlNode::parse_text(fmt::format("{}: \"{}\"", option, text), "command line").at(option);
+  const auto value = [](const std::string& option, std::string text) {
+    // In single quotes YAML knows nothing but the end of the quote.
+    for (std::size_t at = 0; (at = text.find('\'', at)) != text.npos; at += 2)
+      text.insert(at, 1, '\'');
+    return YamlNode::parse_text(fmt::format("{}: '{}'", option, text), "command line").at(option);
   };
   SizeOverrides result;
   if (options.step) result.step_s = value("--step", *options.step).seconds();

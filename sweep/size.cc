@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <set>
 #include <span>
@@ -48,6 +49,15 @@ bool descends(std::string_view field) {
   return field.ends_with("oversubscription") || field.ends_with("latency");
 }
 
+// Candidates are read by processes of their own; what they name is read all the same.
+void note_files(const YamlTree& tree, const std::filesystem::path& folder) {
+  std::error_code ignored;  // most scalars are no path
+  if (tree.kind == YamlTree::Kind::scalar &&
+      std::filesystem::is_regular_file(folder / tree.text, ignored))
+    note_read((folder / tree.text).string());
+  for (const auto& [key, child] : tree.children) note_files(child, folder);
+}
+
 class Reader {
  public:
   Reader(const YamlNode& root, const std::string& path, const SizeOverrides& overrides)
@@ -79,6 +89,11 @@ class Reader {
     }
     catalog ? read_catalog(*catalog) : read_least(*least);
     read_strategies();
+    const auto folder = std::filesystem::path(question_.sweep.base_path).parent_path();
+    note_files(question_.sweep.base, folder);
+    for (const SweepAxis& axis : question_.sweep.axes)
+      for (const auto& values : axis.values)
+        for (const YamlTree& value : values) note_files(value, folder);
     return std::move(question_);
   }
 

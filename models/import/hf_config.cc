@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/shown.h"
+#include "base/text_file.h"
 #include "models/import/hf_families.h"
 #include "models/import/hf_json.h"
 #include "models/import/hf_keys.h"
@@ -97,6 +98,7 @@ ModelSpec load_hf_config(const std::string& path, const HfConfigOptions& options
     throw Error(ErrorCode::environment,
                 fmt::format("{}: can't be read; give the path of a config.json", path));
   }
+  note_read(path);
   text.resize(static_cast<std::size_t>(file.gcount()));
   return parse(text, path, model_name(path), options);
 }

@@ -34,6 +34,7 @@ std::string safetensors_beginning(const std::string& path, std::uint64_t& file_b
   std::error_code error;
   file_bytes = fs::file_size(path, error);
   if (!file || error) throw Error(ErrorCode::environment, fmt::format("{}: can't be read", path));
+  note_read(path);
   std::string text(8, '\0');
   file.read(text.data(), 8);
   std::uint64_t length = 0;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/text_file.h"
 #include "tests/cli/program.h"
 
 namespace refit {
@@ -53,6 +54,17 @@ TEST_CASE("a full disk and a missing folder are environment errors", "[cli][outp
   CHECK(code_of([&] { write_output(folder / ".", "text"); }) == ErrorCode::environment);
   CHECK(code_of([&] { read_file(folder / "none"); }) == ErrorCode::environment);
   CHECK(code_of([&] { read_file(folder / "."); }) == ErrorCode::environment);
+}
+
+TEST_CASE("what was read is not overwritten, also under another name", "[cli][output]") {
+  const Folder folder;
+  const std::string model = folder.write("config.json", "{}");
+  CHECK(read_text_file(model, 9) == "{}");
+  std::filesystem::create_symlink(model, folder / "link");
+  CHECK(code_of([&] { write_output(folder / "link", "new"); }) == ErrorCode::bad_input);
+  CHECK(code_of([&] { require_other_file("-", folder / "./config.json"); }) ==
+        ErrorCode::bad_input);
+  CHECK(text_of(model) == "{}");
 }
 
 TEST_CASE("through a link the file behind it is replaced", "[cli][output]") {

@@ -135,6 +135,13 @@ TEST_CASE("size answers with its band, and fails where nothing meets it", "[cli]
   const nlohmann::json document = nlohmann::json::parse(missed.out);
   CHECK(document.at("likely").is_null());
   CHECK(document.at("candidates").at(0).at("verdict") == "impossible");
+  const Outcome quotes = refit_program({"size", file, "--step", "it's 60 s\" x"});
+  CHECK(quotes.code == 2);
+  CHECK(has(quotes.err, "--step: it's 60 s\" x: not a number with a unit"));
+  const std::string base = files.folder / "four.yaml";
+  const std::string text = text_of(base);
+  CHECK(refit_program({"size", file, "-o", base}).code == 2);
+  CHECK(text_of(base) == text);
   const Outcome bad = refit_program({"size", file, "--below", "5"});
   CHECK(bad.code == 2);
   CHECK(has(bad.err, "--below: expected a percentage from 0 % to 100 %, got '5'"));
