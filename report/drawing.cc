@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -82,6 +83,26 @@ void set_all(void* object, Drawing::Looks looks) {
   for (const auto& [key, value] : looks) agsafeset(object, c(key), c(value), c(""));
 }
 
+std::string value(Drawing::Looks looks, std::string_view wanted) {
+  for (const auto& [key, value] : looks)
+    if (key == wanted) return value;
+  return {};
+}
+
+// `dot` sets the words of an edge against the middle of its line, and half of the line is then over
+// them. A text has no margin there; a table has.
+std::string with_room(const std::string& label, const std::string& penwidth) {
+  const double width = penwidth.empty() ? 1 : std::strtod(penwidth.c_str(), nullptr);
+  std::string words = in_table(label);
+  constexpr std::string_view kNewLine = "\\n";
+  for (auto at = words.find(kNewLine); at != std::string::npos; at = words.find(kNewLine, at))
+    words.replace(at, kNewLine.size(), "<BR/>");
+  return fmt::format(
+      "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"{}\"><TR><TD>{}"
+      "</TD></TR></TABLE>",
+      1 + static_cast<int>(std::ceil(width / 2)), words);
+}
+
 }  // namespace
 
 Drawing::Drawing(const std::string& title, Looks nodes, Looks edges)
@@ -120,13 +141,17 @@ Drawing::Node Drawing::node(Graph in, const std::string& name, Looks looks) {
 Drawing::Edge Drawing::edge(Node from, Node to, Looks looks) {
   Edge edge = agedge(root(), from, to, nullptr, 1);
   set_all(edge, looks);
+  const std::string label = value(looks, "label");
+  if (!label.empty()) label_with(edge, with_room(label, value(looks, "penwidth")));
   return edge;
 }
 
-void Drawing::set_table(Node node, const std::string& table) {
+void Drawing::set_table(Node node, const std::string& table) { label_with(node, table); }
+
+void Drawing::label_with(void* object, const std::string& table) {
   char* text = agstrdup_html(root(), c(table));
-  agsafeset(node, c("label"), text, c(""));
-  agstrfree(root(), text);  // the node has it now
+  agsafeset(object, c("label"), text, c(""));
+  agstrfree(root(), text);  // the object has it now
 }
 
 std::string Drawing::text() {

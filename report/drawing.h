@@ -39,6 +39,7 @@ class Drawing {
   // A box drawn around the nodes made in it.
   Graph box(Graph in, const std::string& name, Looks looks);
   Node node(Graph in, const std::string& name, Looks looks);
+  // Its label is kept clear of the line.
   Edge edge(Node from, Node to, Looks looks);
   // A label in Graphviz's own table language, which looks like HTML.
   void set_table(Node node, const std::string& table);
@@ -46,6 +47,8 @@ class Drawing {
   std::string text();
 
  private:
+  void label_with(void* object, const std::string& table);
+
   std::unique_ptr<Agraph_s, int (*)(Agraph_s*)> graph_;
 };
 

@@ -3,6 +3,7 @@
 #include <graphviz/cgraph.h>
 
 #include <memory>
+#include <regex>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -39,6 +40,13 @@ class ReadGraph {
 inline std::string attribute(void* object, const char* name) {
   const char* value = object == nullptr ? nullptr : agget(object, const_cast<char*>(name));
   return value == nullptr ? "(none)" : value;
+}
+
+// The words at an edge, without the table that keeps them clear of its line.
+inline std::string words_at(Agedge_t* edge) {
+  const std::string broken =
+      std::regex_replace(attribute(edge, "label"), std::regex("<BR/>"), "\n");
+  return std::regex_replace(broken, std::regex("<[^>]*>"), "");
 }
 
 }  // namespace refit

@@ -40,8 +40,8 @@ TEST_CASE("nodes alike are drawn once with their count", "[report][graph]") {
   CHECK(attribute(graph.node("NICs 0"), "label") == "2 NICs per node\\n80.0 Gbit/s each, 5.00 us");
   CHECK(attribute(graph.node("NVLink 0"), "label") ==
         "NVLink inside the node\\n100.00 GB/s per GPU, 1.00 us");
-  CHECK(attribute(graph.edge("NICs 0", "GPUs 0"), "label") == "1 NIC per GPU");
-  CHECK(attribute(graph.edge("fabric 0", "NICs 0"), "label") == "160.0 Gbit/s per node");
+  CHECK(words_at(graph.edge("NICs 0", "GPUs 0")) == "1 NIC per GPU");
+  CHECK(words_at(graph.edge("fabric 0", "NICs 0")) == "160.0 Gbit/s per node");
 }
 
 TEST_CASE("leaves alike are drawn once, with what their trunks carry", "[report][graph]") {
@@ -52,9 +52,9 @@ TEST_CASE("leaves alike are drawn once, with what their trunks carry", "[report]
   // Two leaves of 2 nodes and one of 1: 4 NICs of 80 Gbit/s halved, and 2 of them halved.
   CHECK(attribute(graph.node("leaf 0"), "label") == "2 leaves alike\\n320.0 Gbit/s of NICs each");
   CHECK(attribute(graph.node("leaf 1"), "label") == "1 leaf\\n160.0 Gbit/s of NICs each");
-  CHECK(attribute(graph.edge("fabric 0", "leaf 0"), "label") == "160.0 Gbit/s per leaf");
-  CHECK(attribute(graph.edge("fabric 0", "leaf 1"), "label") == "80.0 Gbit/s per leaf");
-  CHECK(attribute(graph.edge("leaf 0", "NICs 0"), "label") == "2 nodes per leaf");
+  CHECK(words_at(graph.edge("fabric 0", "leaf 0")) == "160.0 Gbit/s per leaf");
+  CHECK(words_at(graph.edge("fabric 0", "leaf 1")) == "80.0 Gbit/s per leaf");
+  CHECK(words_at(graph.edge("leaf 0", "NICs 0")) == "2 nodes per leaf");
   CHECK(has(attribute(graph.node("fabric 0"), "label"), "oversubscribed 2:1"));
 }
 
@@ -76,9 +76,8 @@ TEST_CASE("sites are boxes joined by their WAN, with their stores", "[report][gr
   spec.stores.push_back(store);
   const ReadGraph graph(topology_graph(Cluster(spec), question(5)));
   CHECK(attribute(graph.box("cluster_site_1"), "label") == "site there");
-  CHECK(attribute(graph.edge("fabric 0", "fabric 1"), "label") ==
-        "WAN: 10.0 Gbit/s each way,\\n30.00 ms");
-  CHECK(attribute(graph.edge("fabric 1", "store 0"), "label") == "40.0 Gbit/s in all");
+  CHECK(words_at(graph.edge("fabric 0", "fabric 1")) == "WAN: 10.0 Gbit/s each way,\n30.00 ms");
+  CHECK(words_at(graph.edge("fabric 1", "store 0")) == "40.0 Gbit/s in all");
   // The sites' nodes are equal but for the site: each is drawn in its own.
   CHECK(has(attribute(graph.node("GPUs 1"), "label"), "2 GPUs per node"));
 }
