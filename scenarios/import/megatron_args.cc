@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,6 @@
 #include "validation/published_row.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
