@@ -6,7 +6,7 @@ help:
 	@echo 'make test      build and run all tests (what .ci/run does)'
 	@echo 'make asan      the same tests under address and undefined behaviour sanitizers'
 	@echo 'make tsan      the tests of threads and processes (inproc, tcp) under the thread sanitizer'
-	@echo 'make fuzz      fuzz the readers of deltas and safetensors, FUZZ_SECONDS=60 each (needs clang)'
+	@echo 'make fuzz      fuzz the readers of deltas and of all that is imported, FUZZ_SECONDS=60 each (needs clang)'
 	@echo 'make bench     build and run the benchmarks'
 	@echo 'make performance  the same, written to docs/performance.md'
 	@echo 'make instruction_counts  count the fixed runs anew, written to tests/instruction_counts.txt'
@@ -32,13 +32,16 @@ tsan: packages
 	cmake --workflow --preset tsan
 
 FUZZ_SECONDS ?= 60
+# Read, not written; every target passes over what is not its own.
+FUZZ_SEEDS := tests/topology/import/corpus tests/scenarios/import/corpus models/catalog
 fuzz: packages
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	build-fuzz/bin/write_corpus build-fuzz/corpus
-	set -e; for target in delta_file delta_segment safetensors_header; do \
-	  build-fuzz/bin/$${target}_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 \
-	    -artifact_prefix=build-fuzz/$$target- build-fuzz/corpus/$$target; done
+	set -e; for program in build-fuzz/bin/*_fuzz; do target=$$(basename $$program _fuzz); \
+	  echo "fuzz: $$target"; mkdir -p build-fuzz/corpus/$$target; \
+	  $$program -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 -timeout=60 -verbosity=0 \
+	    -print_final_stats=1 -artifact_prefix=build-fuzz/$$target- build-fuzz/corpus/$$target $(FUZZ_SEEDS); done
 
 bench: packages
 	cmake --preset bench

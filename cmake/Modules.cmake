@@ -76,3 +76,21 @@ function(refit_test module)
   catch_discover_tests(${module}_test TEST_PREFIX "${module}: " PROPERTIES LABELS ${module}
                        DISCOVERY_MODE PRE_TEST)
 endfunction()
+
+# refit_fuzzer(NAME SOURCE LINK lib... [DEFINE definition...])
+#
+# The libFuzzer program bin/NAME_fuzz, which `make fuzz` builds (target fuzzers) and runs. Nothing
+# without REFIT_FUZZ: libFuzzer comes with clang.
+function(refit_fuzzer name source)
+  cmake_parse_arguments(ARG "" "" "LINK;DEFINE" ${ARGN})
+  if(NOT REFIT_FUZZ)
+    return()
+  endif()
+  if(NOT TARGET fuzzers)
+    add_custom_target(fuzzers)
+  endif()
+  add_executable(${name}_fuzz ${source})
+  target_compile_definitions(${name}_fuzz PRIVATE ${ARG_DEFINE})
+  target_link_libraries(${name}_fuzz PRIVATE ${ARG_LINK} refit_warnings -fsanitize=fuzzer)
+  add_dependencies(fuzzers ${name}_fuzz)
+endfunction()

@@ -5,7 +5,7 @@ if(REFIT_SANITIZE)
   add_link_options(-fsanitize=${REFIT_SANITIZE})
 endif()
 
-# Coverage that libFuzzer reads, in everything it may reach; the targets are in tests/fuzz.
+# Coverage that libFuzzer reads, in everything it may reach; the programs are those of refit_fuzzer() (Modules.cmake).
 if(REFIT_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "REFIT_FUZZ needs libFuzzer, which comes with clang: -DCMAKE_CXX_COMPILER=clang++")

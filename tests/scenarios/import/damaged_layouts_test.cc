@@ -1,8 +1,10 @@
 // Texts that are cut off, changed or made of noise: a reader reads them or complains with a
 // message.
 #include <functional>
+#include <iterator>
 #include <random>
 
+#include "base/text_file.h"
 #include "models/import/model_file.h"
 #include "models/import/tensor_model.h"
 #include "scenarios/import/areal.h"
@@ -34,35 +36,21 @@ void read_recipe(const std::string& text) {
   read_nemo_rl(recipe, "x");
 }
 
+// What the fuzzer begins with.
+std::string corpus(const std::string& file) {
+  return read_text_file(std::string(REFIT_CORPUS "/") + file, 1 << 16);
+}
+
 std::vector<Reader> readers() {
   return {
-      {"nemo",
-       "policy: {model_name: a, precision: bfloat16, megatron_cfg: {enabled: true, "
-       "tensor_model_parallel_size: '${mul:2,${cluster.num_nodes}}', env_vars: {A: 1}}, "
-       "generation: "
-       "{backend: vllm, vllm_cfg: {tensor_parallel_size: 2}, colocated: {enabled: false, "
-       "resources: "
-       "{num_nodes: 1}}}}\ncluster: {num_nodes: 2, gpus_per_node: 8}\n",
-       read_recipe},
-      {"megatron",
-       "A=(--num-layers 61 '--moe-layer-freq' ([0]*3+[1]*58) --tensor-model-parallel-size ${TP:-8} "
-       "--actor-num-nodes 2 --colocate --rollout-num-gpus-per-engine \"8\")\nrun ${A[@]} "
-       "$(nproc)\n",
+      {"nemo_rl", corpus("nemo_rl.yaml"), read_recipe},
+      {"megatron_args", corpus("megatron_args.sh"),
        [](const std::string& text) { read_megatron_args(text, "x", {}); }},
-      {"verl",
-       "trainer.nnodes=2 +actor_rollout_ref.actor.megatron.a.b=[1,2] "
-       "actor_rollout_ref.rollout.name=vllm ~actor_rollout_ref.actor.megatron.a "
-       "actor_rollout_ref.rollout.tensor_model_parallel_size='${trainer.nnodes}'\n",
-       [](const std::string& text) { read_verl(text, "x", {}); }},
-      {"areal", "sglang:d4p1t4+megatron:(attn:d1p4t2c2|ffn:d1p4t2e2)\n",
-       [](const std::string& text) { read_areal(text, "x"); }},
-      {"m2n system",
-       "{\"train\": {\"num_gpus\": 8, \"pp_size\": 2}, \"generation\": {\"num_gpus\": 4}}",
+      {"verl", corpus("verl.txt"), [](const std::string& text) { read_verl(text, "x", {}); }},
+      {"areal", corpus("areal.txt"), [](const std::string& text) { read_areal(text, "x"); }},
+      {"m2n_system", corpus("m2n_system.json"),
        [](const std::string& text) { read_m2n_system(text, "x", {}); }},
-      {"m2n model",
-       "{\"model.layers.0.mlp.experts.0.up_proj.weight\": {\"shape\": [4, 8], \"dtype\": "
-       "\"BF16\"}, "
-       "\"model.norm.weight\": {\"shape\": [8], \"dtype\": \"F32\"}}",
+      {"m2n_model", corpus("m2n_model.json"),
        [](const std::string& text) { parse_m2n_model(text, "x"); }},
       {"index",
        "{\"metadata\": {\"total_size\": 12}, \"weight_map\": {\"a.b\": \"x.safetensors\"}}",
@@ -73,7 +61,8 @@ std::vector<Reader> readers() {
 }
 
 // In the order of layouts_fuzz.cc.
-const char* const kFormats[] = {"nemo", "megatron", "verl", "areal", "m2n system"};
+const char* const kFormats[] = {"nemo_rl", "megatron_args", "verl",
+                                "areal",   "m2n_system",    "m2n_model"};
 
 // Nothing but our own complaint, and never an empty one.
 void read_or_complain(const Reader& reader, const std::string& text) {
@@ -82,7 +71,7 @@ void read_or_complain(const Reader& reader, const std::string& text) {
   } catch (const Error& error) {
     if (std::string(error.what()).size() < 8) FAIL(reader.name << ": '" << error.what() << "'");
   }
-  for (std::size_t format = 0; format < 5; ++format) {
+  for (std::size_t format = 0; format < std::size(kFormats); ++format) {
     if (std::string(reader.name) == kFormats[format]) write_of(static_cast<char>(format), text);
   }
 }

@@ -1,5 +1,5 @@
 // Any bytes as a file about layouts: a scenario that is YAML, or an Error. The first byte chooses
-// the format.
+// the format, but not in the program of one format, REFIT_FUZZ_FORMAT.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,35 +20,33 @@ namespace {
 
 using namespace refit;
 
-Imported read_as(std::uint8_t format, const std::string& text) {
-  switch (format % 5) {
-    case 0: {
+enum class Format { nemo_rl, megatron_args, verl, areal, m2n_system, m2n_model };
+
+Imported read_as(Format format, const std::string& text) {
+  switch (format) {
+    case Format::nemo_rl: {
       HydraConfig recipe = HydraConfig::parse(text, "file");
       return read_nemo_rl(recipe, "file");
     }
-    case 1:
+    case Format::megatron_args:
       return read_megatron_args(text, "file", {});
-    case 2:
+    case Format::verl:
       return read_verl(text, "file", {});
-    case 3:
+    case Format::areal:
       return read_areal(text, "file");
     default:
       return read_m2n_system(text, "file", {});
   }
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  if (size == 0) return 0;
-  const std::string text(reinterpret_cast<const char*>(bytes + 1), size - 1);
+void read_and_write(Format format, const std::string& text) {
   std::string written;
   try {
-    if (bytes[0] >= 250) {
+    if (format == Format::m2n_model) {
       parse_m2n_model(text, "file");
-      return 0;
+      return;
     }
-    const Imported imported = read_as(bytes[0], text);
+    const Imported imported = read_as(format, text);
     ImportAnswers answers;
     answers.cluster_yaml = "catalog: dgx_h100\nnodes: 4\n";
     answers.model = "qwen3-30b-a3b";
@@ -56,8 +54,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       answers.set.push_back(line.substr(0, line.find(':')) + "=1");
     written = scenario_text(imported, answers);
   } catch (const Error&) {
-    return 0;
+    return;
   }
   YamlNode::parse_text(written, "written").at("training").at("engine");  // an Error here is a find
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(bytes), size);
+#ifdef REFIT_FUZZ_FORMAT
+  read_and_write(Format::REFIT_FUZZ_FORMAT, text);
+#else
+  if (size > 0) read_and_write(static_cast<Format>(bytes[0] % 6), text.substr(1));
+#endif
   return 0;
 }
