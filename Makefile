@@ -40,7 +40,7 @@ fuzz: packages
 	build-fuzz/bin/write_corpus build-fuzz/corpus
 	set -e; for program in build-fuzz/bin/*_fuzz; do target=$$(basename $$program _fuzz); \
 	  echo "fuzz: $$target"; mkdir -p build-fuzz/corpus/$$target; \
-	  $$program -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 -timeout=60 -verbosity=0 \
+	  $$program -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=2048 -timeout=60 -verbosity=0 \
 	    -print_final_stats=1 -artifact_prefix=build-fuzz/$$target- build-fuzz/corpus/$$target $(FUZZ_SEEDS); done
 
 bench: packages
