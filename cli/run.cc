@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/run_case.h"
 #include "cli/runners.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "models/conversion_totals.h"
 #include "report/measurement_json.h"
@@ -39,6 +40,7 @@ struct RunOptions {
   std::optional<std::string> scale;
   std::optional<int> ranks;
   bool json = false;
+  bool csv = false;
   std::optional<FaultPolicy> on_fault;
   std::optional<double> timeout_s;
   bool dry_run = false;
@@ -194,7 +196,7 @@ int run(const Runner& runner, const RunOptions& options) {
   if (options.json) {
     write_output(options.output, [&](std::ostream& out) { write_measurement(out, *report); });
   } else {
-    write_output(options.output, run_table(*report));
+    write_output(options.output, options.csv ? run_csv(*report) : run_table(*report));
   }
   return report->measurement.wrong_bytes == 0 ? 0 : static_cast<int>(ErrorCode::check_failed);
 }
@@ -267,10 +269,12 @@ void add_run(CLI::App& app, Action& action) {
           "Seconds of silence after which a rank or link is lost; default 0.5, more where\n"
           "ranks share a core, 30 with --lab")
       ->check(number_from(0.02, 3600.0));
-  verb->add_flag("--json", options->json, "Print refit.measurement/1 instead of a table");
+  CLI::Option* json =
+      verb->add_flag("--json", options->json, "Print refit.measurement/1 instead of a table");
+  add_csv(*verb, options->csv, json);
   CLI::Option* dry =
       verb->add_flag("--dry-run", options->dry_run, "Print what each rank would post; run nothing");
-  dry->excludes("--json");
+  dry->excludes(json)->excludes("--csv");
   verb->add_flag("--all", options->all, "With --dry-run: all messages of a rank, not only 20")
       ->needs(dry);
   verb->add_option("-o,--output", options->output, "Write to a file; - is standard output");

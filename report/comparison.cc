@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,7 +11,6 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "report/op_times.h"
-#include "report/table.h"
 
 namespace refit {
 namespace {
@@ -148,6 +148,25 @@ std::string comparison_text(const Comparison& comparison) {
   text += fmt::format("\nlargest disagreement{} in how long an op took:\n",
                       comparison.largest.size() == 1 ? "" : "s");
   return text + largest_table(comparison);
+}
+
+Table comparison_table(const Comparison& comparison) {
+  Table table({{"phase"},
+               {"link"},
+               {"ops"},
+               {"content_bytes"},
+               {"predicted_s"},
+               {"measured_s"},
+               {"ratio"}});
+  for (const Comparison::Row& row : comparison.rows) {
+    table.add_row({row.phase, std::string(to_string(row.kind)),
+                   number_cell(static_cast<double>(row.ops)),
+                   number_cell(static_cast<double>(row.bytes)), number_cell(row.predicted_s),
+                   number_cell(row.measured_s),
+                   number_cell(row.predicted_s > 0 ? std::optional(row.measured_s / row.predicted_s)
+                                                   : std::nullopt)});
+  }
+  return table;
 }
 
 }  // namespace refit

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "report/run_report.h"
+#include "report/table.h"
 #include "schedule/schedule.h"
 #include "sim/prediction.h"
 #include "topology/cluster.h"
@@ -51,5 +52,8 @@ Comparison compare(const Schedule& schedule, const Cluster& cluster, const Predi
                    const RunReport& run);
 
 std::string comparison_text(const Comparison& comparison);
+
+// Its rows for programs, in seconds and bytes.
+Table comparison_table(const Comparison& comparison);
 
 }  // namespace refit

@@ -1,5 +1,6 @@
 #include "report/run_table.h"
 
+#include <optional>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -164,6 +165,41 @@ std::string run_table(const RunReport& report) {
   for (const RunPhase& phase : report.phases) add_phase(table, phase);
   add_total(table, report);
   return heading(report) + "#\n" + marked(table.text()) + "#\n" + notes(report);
+}
+
+std::string run_csv(const RunReport& report) {
+  Table table({{"phase"},
+               {"size_bytes"},
+               {"min_s"},
+               {"median_s"},
+               {"max_s"},
+               {"algbw_bytes_per_s"},
+               {"wrong_bytes"},
+               {"slowest_rank"},
+               {"predicted_s"},
+               {"ratio"}});
+  const auto over = [](double value, std::optional<double> by) {
+    return number_cell(by && *by > 0 ? std::optional(value / *by) : std::nullopt);
+  };
+  for (const RunPhase& phase : report.phases) {
+    const double seconds = length_s(phase.measured);
+    const auto size = static_cast<double>(phase.largest_rank_bytes);
+    const std::optional<double> predicted_s =
+        phase.predicted ? std::optional(length_s(*phase.predicted)) : std::nullopt;
+    table.add_row({phase.name, number_cell(size), number_cell({}), number_cell(seconds),
+                   number_cell({}), over(size, seconds), number_cell({}), number_cell({}),
+                   number_cell(predicted_s), over(seconds, predicted_s)});
+  }
+  const Measurement& all = report.measurement;
+  const auto size = static_cast<double>(all.largest_rank_bytes);
+  const auto wrong = static_cast<double>(all.wrong_bytes);
+  table.add_row({"total", number_cell(size), number_cell(all.minimum_s()),
+                 number_cell(all.median_s()), number_cell(all.maximum_s()),
+                 over(size, all.median_s()),
+                 number_cell(report.checked ? std::optional(wrong) : std::nullopt),
+                 number_cell(slowest_rank(all).value), number_cell(report.predicted_s),
+                 over(all.median_s(), report.predicted_s)});
+  return table.csv();
 }
 
 }  // namespace refit

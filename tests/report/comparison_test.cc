@@ -97,6 +97,9 @@ TEST_CASE("busy times are joined per phase and kind of link", "[report][comparis
   CHECK(result.rows[1].bytes == 300);
   CHECK(result.rows[1].predicted_s == Approx(3));  // 0 to 1 and 1 to 3
   CHECK(result.rows[1].measured_s == Approx(6));
+  CHECK(comparison_table(result).csv() ==
+        "phase,link,ops,content_bytes,predicted_s,measured_s,ratio\n" + result.rows[0].phase +
+            ",nvlink,1,100,0.5,1,2\n" + result.rows[1].phase + ",network,2,300,3,6,2\n");
 }
 
 TEST_CASE("the largest disagreements are those of duration, largest first",

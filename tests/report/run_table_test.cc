@@ -48,6 +48,15 @@ TEST_CASE("the total row has size, times, bandwidths, wrong bytes and the ratio"
   CHECK(has(text, "# graded: "));
 }
 
+TEST_CASE("a run as CSV has plain numbers, and nothing where there is none", "[report][run]") {
+  const std::string text = run_csv(sample_run());
+  CHECK(has(text,
+            "phase,size_bytes,min_s,median_s,max_s,algbw_bytes_per_s,wrong_bytes,"
+            "slowest_rank,predicted_s,ratio\n"));
+  CHECK(has(text, "reshard,3000000000,,1.5,,2000000000,,,1.2,1.25\n"));
+  CHECK(has(text, "total,4000000000,1,2,3,2000000000,0,5,1.6,1.25\n"));
+}
+
 TEST_CASE("without a network there is no prediction, and the reason is printed", "[report][run]") {
   RunReport report = sample_run();
   report.predicted_s.reset();
