@@ -1,12 +1,17 @@
-# refit_module(NAME SOURCES a.cc b.cc [PUBLIC lib...] [PRIVATE lib...] [PRECOMPILED target])
+# refit_module(NAME [COLD] SOURCES a.cc b.cc [PUBLIC lib...] [PRIVATE lib...] [PRECOMPILED target])
 #
-# One static library per folder, refit_NAME. Its headers are included by path from the root.
+# One static library per folder, refit_NAME. Its headers are included by path from the root. COLD: nothing in it is hot.
 function(refit_module name)
-  cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "PRECOMPILED" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(refit_${name} STATIC ${ARG_SOURCES})
   target_include_directories(refit_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(refit_${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} refit_warnings)
-  if(NOT ARG_PRECOMPILED)
+  if(ARG_COLD)
+    target_compile_options(refit_${name} PRIVATE ${REFIT_COLD_OPTIMISATION})
+  endif()
+  if(ARG_COLD AND NOT ARG_PRECOMPILED)
+    set(ARG_PRECOMPILED refit_cold_headers)
+  elseif(NOT ARG_PRECOMPILED)
     set(ARG_PRECOMPILED refit_common_headers)
   endif()
   target_precompile_headers(refit_${name} REUSE_FROM ${ARG_PRECOMPILED})

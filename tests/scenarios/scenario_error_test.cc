@@ -49,7 +49,8 @@ TEST_CASE("an unknown key is refused with the nearest known one", "[scenarios][e
   CHECK(
       with("  chunks: 8", "  chunk: 8") ==
       "s.yaml:13:3: plan: unknown key 'chunk'; did you mean 'chunks'? known keys: chunks, streams, "
-      "balance, injected_domains, bucket, buffers, policy, limits, payload, in_flight, relay");
+      "balance, injected_domains, bucket, buffers, policy, limits, payload, in_flight, relay, "
+      "pauses, describes");
   CHECK(
       with("model: qwen3-30b-a3b", "model: {name: qwen3-30b-a3b, dtyp: bf16}") ==
       "s.yaml:3:30: model: unknown key 'dtyp'; did you mean 'dtype'? known keys: name, dtype, mtp, "
