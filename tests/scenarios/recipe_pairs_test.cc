@@ -146,7 +146,7 @@ TEST_CASE("recipes of up to 16 ranks: every model by every strategy, without a w
           "[scenarios][recipes]") {
   const Counts counts = each_legal(
       {1, 16}, [&](const RecipeLayouts&, const ModelSpec&, const Scenario& scenario, Counts& c) {
-        const Scenario small = in_small(scenario, scenario.plan.chunks);
+        const Scenario small = in_small(scenario, kFewChunks);
         for (const char* strategy : kStrategies) {
           prove(scenario, strategy, c);
           run(small, strategy, c);
