@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "schedule/detail/op_ranks.h"
+#include "schedule/detail/rank_sets.h"
 #include "schedule/detail/received.h"
 #include "schedule/detail/verify_bytes.h"
 #include "schedule/detail/verify_order.h"
@@ -22,10 +23,6 @@ using detail::OpRanks;
 constexpr std::size_t kMostFindings = 20;
 constexpr std::size_t kLargeCargo = 16;  // parcels
 
-bool contains(const std::vector<Rank>& ascending, Rank rank) {
-  return std::binary_search(ascending.begin(), ascending.end(), rank);
-}
-
 // Replays what the ops bring, in order: rules 4 and 5 of schedule.h.
 class Replay {
  public:
@@ -36,7 +33,9 @@ class Replay {
         findings_(findings),
         received_(schedule.parcels),
         covered_(schedule.parcels.size()),
-        foreign_to_(schedule.parcels.size(), schedule.ops.size()) {}
+        foreign_to_(schedule.parcels.size(), schedule.ops.size()) {
+    for (const Parcel& parcel : schedule.parcels) owners_of_.push_back(owners_.add(parcel.owners));
+  }
 
   void run() {
     for (std::size_t id = 0; id < schedule_.ops.size() && findings_.size() < kMostFindings; ++id) {
@@ -56,6 +55,10 @@ class Replay {
 
   const std::vector<ParcelId>& cargo(const Op& op) const {
     return schedule_.cargos[op.cargo.index()].parcels;
+  }
+
+  bool owns(Rank rank, ParcelId parcel) {
+    return owners_.place(owners_of_[parcel.index()], rank).has_value();
   }
 
   // Whether the op `earlier` is before `id` and brings its cargo to `rank`.
@@ -104,7 +107,7 @@ class Replay {
     const Op& op = schedule_.ops[id];
     foreign_.clear();
     for (const ParcelId parcel : cargo(op)) {
-      if (contains(schedule_.parcels[parcel.index()].owners, rank)) continue;
+      if (owns(rank, parcel)) continue;
       foreign_.push_back(parcel);
       covered_[parcel.index()].clear();
       foreign_to_[parcel.index()] = id;
@@ -139,16 +142,15 @@ class Replay {
   void deliver(std::size_t id, Rank rank) {
     const Op& op = schedule_.ops[id];
     for (const ParcelId parcel_id : cargo(op)) {
-      const Parcel& parcel = schedule_.parcels[parcel_id.index()];
-      if (contains(parcel.owners, rank)) {
+      if (owns(rank, parcel_id)) {
         report(id, fmt::format("brings parcel {} to rank {}, which owns it", parcel_id.value,
                                rank.value));
         return;
       }
       const auto demander = received_.demander(parcel_id, rank);
       if (!demander) continue;  // scratch: cargo of a relay
-      if (const auto chunk = received_.mark(parcel_id, *demander, op)) {
-        report(id, fmt::format("brings chunk {} of parcel {} to rank {} a second time", *chunk,
+      if (const int chunk = received_.mark(parcel_id, *demander, op); chunk >= 0) {
+        report(id, fmt::format("brings chunk {} of parcel {} to rank {} a second time", chunk,
                                parcel_id.value, rank.value));
         return;
       }
@@ -158,12 +160,8 @@ class Replay {
   // Rule 4, of collectives: they deliver only to members that lack the chunk.
   void deliver_to_group(std::size_t id) {
     const Op& op = schedule_.ops[id];
-    for (const ParcelId parcel_id : cargo(op)) {
-      const std::vector<Rank>& demanders = schedule_.parcels[parcel_id.index()].demanders;
-      for (std::size_t d = 0; d < demanders.size(); ++d) {
-        if (ranks_.touches(op, demanders[d])) received_.mark(parcel_id, d, op);
-      }
-    }
+    const auto takes_part = [&](Rank rank) { return ranks_.touches(op, rank); };
+    for (const ParcelId parcel : cargo(op)) received_.mark_group(parcel, op, takes_part);
   }
 
   void check_transfer(std::size_t id) {
@@ -196,12 +194,14 @@ class Replay {
   void check_complete() {
     for (std::size_t p = 0; p < schedule_.parcels.size(); ++p) {
       const Parcel& parcel = schedule_.parcels[p];
+      const ParcelId id(static_cast<std::int64_t>(p));
+      if (received_.all_have_all(id, parcel.chunks)) continue;
       for (std::size_t d = 0; d < parcel.demanders.size(); ++d) {
-        if (received_.has_all(ParcelId(static_cast<std::int64_t>(p)), d, parcel.chunks)) continue;
+        if (received_.has_all(id, d, parcel.chunks)) continue;
         const Rank rank = parcel.demanders[d];
-        if (contains(parcel.owners, rank)) continue;
+        if (owns(rank, id)) continue;
         for (int c = 0; c < parcel.chunks; ++c) {
-          if (received_.has(ParcelId(static_cast<std::int64_t>(p)), d, c)) continue;
+          if (received_.has(id, d, c)) continue;
           const ClassId missing = parcel.fragments.front().tensor_class;
           findings_.push_back({fmt::format("rank {}", rank.value),
                                fmt::format("never receives chunk {} of parcel {} (part of {})", c,
@@ -218,6 +218,8 @@ class Replay {
   const OpRanks& ranks_;
   Diagnostics& findings_;
   detail::Received received_;
+  detail::RankSets owners_;
+  std::vector<std::size_t> owners_of_;  // by parcel
   std::map<std::pair<CargoId, CargoId>, bool> is_part_;
   // Scratch of check_possession: what the sender does not own; by parcel, which op asked last, and
   // which chunks were brought for it.
