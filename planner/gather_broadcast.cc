@@ -70,7 +70,7 @@ struct Pipeline {
 
 // By an engine, of all tensors: what is coded is coded as a whole.
 std::int64_t landed(const StrategyInput& input) {
-  return landed_bytes(input.refit, std::vector<bool>(input.refit.classes.size(), true));
+  return land_work(input.refit, std::vector<bool>(input.refit.classes.size(), true)).bytes;
 }
 
 class PackedBroadcast {

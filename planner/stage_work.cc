@@ -5,6 +5,8 @@
 #include <limits>
 #include <set>
 
+#include "planner/contiguous_runs.h"
+
 namespace refit {
 namespace {
 
@@ -46,33 +48,6 @@ double share_of(std::size_t c, std::span<const double> shares) {
 }
 
 constexpr double kMostRuns = std::numeric_limits<std::int32_t>::max();  // that an op counts
-
-// Contiguous pieces of the largest shard in which destinations want it. A cut across rows ends a
-// run at every row; tensors are never in one run.
-double packed_runs(const TensorClass& c, const std::vector<std::int64_t>& sides) {
-  double runs = sides.empty() ? 1 : static_cast<double>(sides.front());
-  double before = 1;
-  for (int d = 0; d < static_cast<int>(sides.size()); ++d) {
-    std::vector<std::int64_t> cuts;
-    for (const IntervalSet& piece : c.destination.dim_pieces(d).pieces)
-      for (const Interval& part : piece.intervals())
-        cuts.insert(cuts.end(), {part.begin, part.end});
-    std::sort(cuts.begin(), cuts.end());
-    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    std::size_t most = 0;  // cuts inside one shard
-    for (const IntervalSet& piece : c.source.dim_pieces(d).pieces) {
-      std::size_t inside = 0;
-      for (const Interval& part : piece.intervals()) {
-        inside += static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), part.end) -
-                                           std::upper_bound(cuts.begin(), cuts.end(), part.begin));
-      }
-      most = std::max(most, inside);
-    }
-    if (most > 0) runs = std::max(runs, before * static_cast<double>(most + 1));
-    before *= static_cast<double>(sides[static_cast<std::size_t>(d)]);
-  }
-  return runs;
-}
 
 using Classes = std::vector<const TensorClass*>;
 
@@ -137,15 +112,13 @@ std::vector<StageWork> stage_work(const Refit& refit, const std::vector<bool>& m
       stage.exports += members * experts * std::max(1, hops);
     }
     std::int64_t largest = 1;
-    std::vector<std::int64_t> sides;
     for (int d = 0; d < static_cast<int>(c.shape().size()); ++d) {
       std::int64_t side = 0;
       for (const IntervalSet& piece : c.source.dim_pieces(d).pieces)
         side = std::max(side, piece.size());
       largest *= side;
-      sides.push_back(side);
     }
-    runs[static_cast<std::size_t>(c.stage)] += packed_runs(c, sides);
+    runs[static_cast<std::size_t>(c.stage)] += contiguous_runs(c.source, c.destination);
     stage.packed_bytes += largest * bytes_per_element(c.dtype);
     // Classes of a stage mostly share a mesh.
     const Mesh& mesh = c.source.mesh();
@@ -179,21 +152,34 @@ std::int64_t checkpoint_tensors(const Refit& refit, const std::vector<bool>& min
   return tensors;
 }
 
-std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine,
-                          std::span<const double> shares) {
-  std::vector<std::int64_t> landed(static_cast<std::size_t>(refit.ranks), 0);
+LandWork land_work(const Refit& refit, const std::vector<bool>& mine,
+                   std::span<const double> shares) {
+  struct Landed {
+    std::int64_t bytes = 0;
+    double runs = 0;
+  };
+  std::vector<Landed> landed(static_cast<std::size_t>(refit.ranks));
   for (std::size_t c = 0; c < refit.classes.size(); ++c) {
     if (!mine[c]) continue;
-    const Layout& layout = refit.classes[c].destination;
+    const TensorClass& tensor_class = refit.classes[c];
+    const Layout& layout = tensor_class.destination;
     const std::vector<Rank> ranks = layout.mesh().ranks();
     const std::vector<std::int64_t> elements = layout.elements_by_index();
+    const double share = share_of(c, shares);
+    const double runs = share * contiguous_runs(layout, tensor_class.source);
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      landed[ranks[i].index()] +=
-          std::llround(share_of(c, shares) * static_cast<double>(elements[i]) *
-                       bytes_per_element(refit.classes[c].dtype));
+      Landed& rank = landed[ranks[i].index()];
+      rank.bytes += std::llround(share * static_cast<double>(elements[i]) *
+                                 bytes_per_element(tensor_class.dtype));
+      rank.runs += runs;
     }
   }
-  return *std::max_element(landed.begin(), landed.end());
+  LandWork work{0, 1};
+  for (const Landed& rank : landed) {
+    work.bytes = std::max(work.bytes, rank.bytes);
+    work.runs = std::max<std::int64_t>(work.runs, std::llround(std::min(rank.runs, kMostRuns)));
+  }
+  return work;
 }
 
 }  // namespace refit

@@ -42,8 +42,14 @@ ConvertWork convert_work(const Refit& refit, const std::vector<bool>& mine, Edge
 // Tensors that an engine's loader takes of these.
 std::int64_t checkpoint_tensors(const Refit& refit, const std::vector<bool>& mine);
 
-// Bytes that these tensors leave on one destination rank: the largest.
-std::int64_t landed_bytes(const Refit& refit, const std::vector<bool>& mine,
-                          std::span<const double> shares = {});
+// What these tensors leave on one destination rank (the largest), and in how many contiguous pieces
+// they come there, by the sources' cuts; at least one.
+struct LandWork {
+  std::int64_t bytes = 0;
+  std::int64_t runs = 1;
+};
+
+LandWork land_work(const Refit& refit, const std::vector<bool>& mine,
+                   std::span<const double> shares = {});
 
 }  // namespace refit

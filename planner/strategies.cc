@@ -50,8 +50,8 @@ void land(int lane, const Refit& refit, const std::vector<bool>& mine, ScheduleB
   builder.begin_phase("land");
   const GroupId engines = builder.group(refit.destinations);
   if (conduct.lands) {
-    builder.compute({lane, builder.next_round(lane)}, Work::land, engines, 1,
-                    landed_bytes(refit, mine, shares));
+    const LandWork work = land_work(refit, mine, shares);
+    builder.compute({lane, builder.next_round(lane)}, Work::land, engines, work.runs, work.bytes);
   }
   const std::int64_t tensors = checkpoint_tensors(refit, mine);
   if (conduct.pulls) {

@@ -36,6 +36,7 @@ struct NetworkModel {
   double assemble_bytes_per_s = 0;  // whole tensors gathered and copied into and out of buckets
   double host_bytes_per_s = 0;      // shards cut in host memory, per rank
   double land_bytes_per_s = 0;      // unpack, copy back, post-process, per generation GPU
+  double land_run_bytes = 0;        // as pack_run_bytes, of unpacking
   double convert_bytes_per_s = 0;   // read and written by conversions, per GPU
   // Deltas: content gone through by one core of a host, with the codec `rice` at about 1 % changed.
   double delta_scan_bytes_per_s = 0;

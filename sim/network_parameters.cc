@@ -61,6 +61,8 @@ constexpr std::array kParameters = {
                      "cutting shards in host memory, per rank"},
     NetworkParameter{"land_rate", rate, &M::land_bytes_per_s, 20e9, 3e12,
                      "unpacking, copying back and post-processing on one generation GPU"},
+    NetworkParameter{"land_run", bytes, &M::land_run_bytes, 1, 16e3,
+                     "what a contiguous run takes to unpack beyond its own bytes", false},
     NetworkParameter{"convert_rate", rate, &M::convert_bytes_per_s, 100e9, 8e12,
                      "read and written by conversions, per GPU", false},
     NetworkParameter{"delta_scan", rate, &M::delta_scan_bytes_per_s, 3e9, 40e9,

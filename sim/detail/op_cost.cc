@@ -7,8 +7,14 @@ namespace refit::detail {
 namespace {
 
 // A rate of 0 says that the work is free.
-double stream_seconds(std::int64_t bytes, double bytes_per_s) {
-  return bytes_per_s > 0 ? static_cast<double>(bytes) / bytes_per_s : 0;
+double stream_seconds(double bytes, double bytes_per_s) {
+  return bytes_per_s > 0 ? bytes / bytes_per_s : 0;
+}
+
+// In count contiguous runs, each of which takes as long as run_bytes more.
+double copy_seconds(const Op& op, double run_bytes, double bytes_per_s) {
+  return stream_seconds(static_cast<double>(op.bytes) + static_cast<double>(op.count) * run_bytes,
+                        bytes_per_s);
 }
 
 }  // namespace
@@ -19,7 +25,7 @@ double barrier_seconds(std::size_t ranks, const NetworkModel& model) {
 
 double compute_seconds(const Op& op, std::size_t ranks, const NetworkModel& model,
                        const CodingRates& coding) {
-  const auto count = static_cast<double>(op.count);
+  const auto count = static_cast<double>(op.count), bytes = static_cast<double>(op.bytes);
   switch (op.work) {
     case Work::none:
     case Work::stream:
@@ -31,13 +37,11 @@ double compute_seconds(const Op& op, std::size_t ranks, const NetworkModel& mode
     case Work::pull:
       return count * model.pull_tensor_s;
     case Work::assemble:
-      return stream_seconds(op.bytes, model.assemble_bytes_per_s);
+      return stream_seconds(bytes, model.assemble_bytes_per_s);
     case Work::host:
-      return stream_seconds(op.bytes, model.host_bytes_per_s);
+      return stream_seconds(bytes, model.host_bytes_per_s);
     case Work::pack:
-      return stream_seconds(op.bytes, model.pack_bytes_per_s) +
-             (model.pack_bytes_per_s > 0 ? count * model.pack_run_bytes / model.pack_bytes_per_s
-                                         : 0);
+      return copy_seconds(op, model.pack_run_bytes, model.pack_bytes_per_s);
     case Work::pause:
       return model.pause_s;
     case Work::resume:
@@ -49,21 +53,21 @@ double compute_seconds(const Op& op, std::size_t ranks, const NetworkModel& mode
     case Work::call:
       return count * model.call_s * std::log2(std::max(2.0, static_cast<double>(ranks)));
     case Work::land:
-      return stream_seconds(op.bytes, model.land_bytes_per_s);
+      return copy_seconds(op, model.land_run_bytes, model.land_bytes_per_s);
     case Work::load:
       return count * model.load_tensor_s;
     case Work::fixed:
       return model.fixed_s;
     case Work::convert:
-      return stream_seconds(op.bytes, model.convert_bytes_per_s);
+      return stream_seconds(bytes, model.convert_bytes_per_s);
     case Work::scan:
-      return stream_seconds(op.bytes, coding.scan_bytes_per_s);
+      return stream_seconds(bytes, coding.scan_bytes_per_s);
     case Work::encode:
-      return stream_seconds(op.bytes, coding.encode_bytes_per_s);
+      return stream_seconds(bytes, coding.encode_bytes_per_s);
     case Work::decode:
-      return stream_seconds(op.bytes, coding.decode_bytes_per_s);
+      return stream_seconds(bytes, coding.decode_bytes_per_s);
     case Work::apply:
-      return stream_seconds(op.bytes, coding.apply_bytes_per_s);
+      return stream_seconds(bytes, coding.apply_bytes_per_s);
   }
   return 0;
 }

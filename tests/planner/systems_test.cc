@@ -138,24 +138,30 @@ TEST_CASE("systems: engines pause around any plan, and are told of every tensor,
   }
 }
 
-TEST_CASE("systems: a trainer packs in as many runs as destinations cut its rows",
-          "[planner][systems]") {
-  // 8 x 6 elements of one byte on one trainer; where two engines halve them by rows, each half is
-  // one run; by columns, every row is two.
-  const auto runs = [](const char* dim) {
-    const Scenario s = parse_scenario(
-        fmt::format("scenario: runs\n"
-                    "cluster: {{catalog: dgx_h100, nodes: 1}}\n"
-                    "tensors:\n"
-                    "  - {{name: w, shape: [8, 6], dtype: u8, role: dense_ffn,\n"
-                    "     source: {{ranks: 0..0, placements: [replicate]}},\n"
-                    "     destination: {{ranks: 1..2, placements: [\"shard({})\"]}}}}\n",
-                    dim),
-        "runs.yaml");
-    return pieces(plan(s.refit, s.cluster, named_policy("reshard"), s.plan), Work::pack);
+TEST_CASE(
+    "systems: shards are packed and unpacked in as many runs as the other side cuts their rows",
+    "[planner][systems]") {
+  // 8 x 6 elements of one byte, whole on one rank, halved on two. By rows, each half is one run; by
+  // columns, every row is two.
+  const auto runs = [](Work work, const char* source, const char* destination) {
+    const Scenario s =
+        parse_scenario(fmt::format("scenario: runs\n"
+                                   "cluster: {{catalog: dgx_h100, nodes: 1}}\n"
+                                   "tensors:\n"
+                                   "  - {{name: w, shape: [8, 6], dtype: u8, role: dense_ffn,\n"
+                                   "     source: {{{}}}, destination: {{{}}}}}\n",
+                                   source, destination),
+                       "runs.yaml");
+    return pieces(plan(s.refit, s.cluster, named_policy("reshard"), s.plan), work);
   };
-  CHECK(runs("0") == 2);
-  CHECK(runs("1") == 16);
+  const char* whole = "ranks: 0..0, placements: [replicate]";
+  const char* rows = "ranks: 1..2, placements: [\"shard(0)\"]";
+  const char* columns = "ranks: 1..2, placements: [\"shard(1)\"]";
+  CHECK(runs(Work::pack, whole, rows) == 2);
+  CHECK(runs(Work::pack, whole, columns) == 16);
+  CHECK(runs(Work::land, rows, whole) == 2);
+  CHECK(runs(Work::land, columns, whole) == 16);
+  CHECK(runs(Work::land, whole, columns) == 1);  // its own rows lie together
 }
 
 TEST_CASE("systems: senders are those of the framework", "[planner][systems]") {

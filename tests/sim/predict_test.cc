@@ -164,6 +164,8 @@ TEST_CASE("predict: each kind of work has its price", "[sim]") {
   REQUIRE(seconds(Work::resume, 8, 1, 0) == Approx(0.5));
   REQUIRE(seconds(Work::describe, 8, 300, 0) == Approx(3e-3));
   REQUIRE(seconds(Work::land, 8, 7, 1e9) == Approx(5e-3));
+  model.land_run_bytes = 100;  // 7 million runs are 700 MB more
+  REQUIRE(seconds(Work::land, 8, 7'000'000, 1e9) == Approx(8.5e-3));
   REQUIRE(seconds(Work::convert, 8, 7, 1e9) == Approx(4e-3));
   REQUIRE(seconds(Work::none, 8, 7, 1e9) == 0);
 }
