@@ -53,12 +53,15 @@ LimitUse limit_use(const Schedule& schedule, const Scenario& scenario,
 // Whether the strategy plans otherwise where something is limited.
 bool keeps_limits(const Policy& policy) { return policy.rest == Strategy::optimal; }
 
-// Where the predicted seconds go, and how sure they are. Of wires alone there is nothing to say.
-void add_times(const Schedule& schedule, const Task& task, const Prediction& prediction,
-               StrategyResult& row) {
-  const NetworkModel& model = task.predict.network_model;
-  if (is_wire_only(model)) return;
-  const Attribution where = attribute(schedule, task.scenario.cluster, model, prediction);
+// Of wires alone there is nothing to say about where the time goes.
+Prediction predict_with_times(const Schedule& schedule, const Task& task) {
+  PredictOptions options = task.predict;
+  options.attribute = !is_wire_only(options.network_model);
+  return predict(schedule, task.scenario.cluster, options);
+}
+
+// Where the predicted seconds go, and how sure they are.
+void add_times(const Attribution& where, const NetworkModel& model, StrategyResult& row) {
   for (std::size_t p = 0; p < network_parameters().size(); ++p) {
     if (where.parameter_s[p] > 0) {
       row.seconds_by_constant.emplace_back(network_parameters()[p].key, where.parameter_s[p]);
@@ -103,7 +106,7 @@ StrategyResult evaluate(const Schedule& schedule, const Task& task, const Predic
   const RankMemoryUse& fullest = memory.peak[memory.largest.index()];
   row.memory_rank = memory.largest;
   row.memory_bytes = fullest.total();
-  add_times(schedule, task, prediction, row);
+  if (prediction.attribution) add_times(*prediction.attribution, task.predict.network_model, row);
   row.first_use = first_use(schedule, fullest.total(), task.predict.network_model);
   row.memory_dominant = to_string(fullest.dominant());
   row.memory_dominant_bytes = fullest.bytes[static_cast<std::size_t>(fullest.dominant())];
@@ -140,34 +143,33 @@ std::vector<Job> jobs_for(const Question& question, const std::vector<Policy>& p
   if (question.plan) {
     return {{question.plan->strategy, [&question, &task] {
                require_verified(*question.plan, question.scenario);
-               const Prediction prediction =
-                   predict(*question.plan, task.scenario.cluster, task.predict);
+               const Prediction prediction = predict_with_times(*question.plan, task);
                return job_text(*question.plan, task, prediction,
                                evaluate(*question.plan, task, prediction));
              }}};
   }
   std::vector<Job> jobs;
   for (const Policy& policy : policies) {
-    jobs.push_back(
-        {policy.name,
-         [&task, policy] {
-           const std::optional<Schedule> schedule = task.choose
-                                                        ? plan_within_limits(task.scenario, policy)
-                                                        : verified_plan(task.scenario, policy);
-           if (!schedule) return std::string(kLeftOut);
-           const Prediction prediction = predict(*schedule, task.scenario.cluster, task.predict);
-           StrategyResult row = evaluate(*schedule, task, prediction);
-           row.strategy = policy.name;
-           if (row.limits && keeps_limits(policy)) {
-             Scenario free = task.scenario;
-             free.plan.limits = {};
-             const Schedule without = verified_plan(free, policy);
-             row.limits->price_s =
-                 row.predicted_s - predict(without, free.cluster, task.predict).makespan_s;
-           }
-           return job_text(*schedule, task, prediction, row);
-         },
-         job_size(policy)});
+    jobs.push_back({policy.name,
+                    [&task, policy] {
+                      const std::optional<Schedule> schedule =
+                          task.choose ? plan_within_limits(task.scenario, policy)
+                                      : verified_plan(task.scenario, policy);
+                      if (!schedule) return std::string(kLeftOut);
+                      const Prediction prediction = predict_with_times(*schedule, task);
+                      StrategyResult row = evaluate(*schedule, task, prediction);
+                      row.strategy = policy.name;
+                      if (row.limits && keeps_limits(policy)) {
+                        Scenario free = task.scenario;
+                        free.plan.limits = {};
+                        const Schedule without = verified_plan(free, policy);
+                        row.limits->price_s =
+                            row.predicted_s -
+                            predict(without, free.cluster, task.predict).makespan_s;
+                      }
+                      return job_text(*schedule, task, prediction, row);
+                    },
+                    job_size(policy)});
   }
   return jobs;
 }

@@ -2,10 +2,7 @@
 
 #include <vector>
 
-#include "schedule/schedule.h"
 #include "sim/network_model.h"
-#include "sim/prediction.h"
-#include "topology/cluster.h"
 
 namespace refit {
 
@@ -19,10 +16,6 @@ struct Attribution {
   // How much the time grows, in percent, where the constant grows by one percent.
   double elasticity(std::size_t parameter) const;
 };
-
-// `prediction` must be of this schedule, cluster and model.
-Attribution attribute(const Schedule& schedule, const Cluster& cluster, const NetworkModel& model,
-                      const Prediction& prediction);
 
 // The times between which the true one lies with a probability of 80 %, as far as the constants'
 // own covariance and what the model is off by besides tell.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/detail/attribute.h"
 #include "sim/detail/simulate.h"
 #include "sim/detail/task_graph.h"
 
@@ -51,6 +52,8 @@ Prediction predict_on(const Schedule& schedule, const Cluster& cluster,
   prediction.network_model = options.network_model.name;
   prediction.link_bytes = detail::link_bytes(graph);
   prediction.link_bytes.resize(cluster.links().size());  // without the limits of streams
+  // Simulating leaves out what is never waited for; accounts are of the whole.
+  const detail::TaskGraph whole = options.attribute ? graph : detail::TaskGraph();
   detail::Simulated simulated = detail::simulate(std::move(graph), options);
   prediction.solver = simulated.solver == Solver::native ? "native" : "incremental";
   prediction.solver_reason = std::move(simulated.solver_reason);
@@ -61,6 +64,8 @@ Prediction predict_on(const Schedule& schedule, const Cluster& cluster,
   }
   prediction.phases = phase_times(schedule, prediction.timeline);
   prediction.busiest = busiest_link(cluster, prediction.link_bytes, prediction.makespan_s);
+  if (options.attribute)
+    prediction.attribution = detail::attribute(schedule, cluster, whole, prediction.timeline);
   return prediction;
 }
 

@@ -19,6 +19,7 @@ struct PredictOptions {
   NetworkModel network_model = wire_only();
   std::optional<Solver> solver;  // nothing: by size, and said in Prediction::solver_reason
   Reductions reductions = {};
+  bool attribute = false;  // also say where the time goes: Prediction::attribution
 };
 
 // Simulates the schedule at flow level and says when each op starts and ends. Runs in a forked

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/id.h"
 #include "schedule/timeline.h"
+#include "sim/attribution.h"
 #include "sim/reductions.h"
 #include "topology/link.h"
 
@@ -36,7 +38,8 @@ struct Prediction {
   double makespan_s = 0;
   std::vector<double> link_bytes;  // per LinkId
   std::vector<PhaseTime> phases;
-  LinkLoad busiest;  // the link with the largest bytes / line rate
+  LinkLoad busiest;                        // the link with the largest bytes / line rate
+  std::optional<Attribution> attribution;  // if asked for
 };
 
 }  // namespace refit

@@ -54,10 +54,7 @@ std::string what_is_over(const Scenario& scenario, const Schedule& schedule,
 }
 
 // How sure the prediction is, and what most of it is spent on.
-void add_times(const Scenario& scenario, const Schedule& schedule, const Prediction& prediction,
-               SweepRow& row) {
-  const NetworkModel& model = scenario.network_model;
-  const Attribution where = attribute(schedule, scenario.cluster, model, prediction);
+void add_times(const Attribution& where, const NetworkModel& model, SweepRow& row) {
   for (std::size_t p = 0; p < network_parameters().size(); ++p) {
     if (where.parameter_s[p] <= row.waits_s) continue;
     row.waits_for = network_parameters()[p].key;
@@ -83,14 +80,15 @@ void require_strategy(const YamlTree& strategy) {
 
 void predict_row(const Scenario& scenario, const std::string& strategy, SweepRow& row) {
   const Schedule schedule = proven_plan(scenario, policy_of(scenario, strategy));
-  const Prediction prediction = predict(schedule, scenario.cluster, {scenario.network_model, {}});
+  const Prediction prediction =
+      predict(schedule, scenario.cluster, {scenario.network_model, {}, {}, true});
   row.prediction_s = prediction.makespan_s;
   const RefitBound bound = scenario_bound(scenario, schedule.coding.has_value());
   // How near the plan comes is not asked, only which bound is the plan's.
   const Certificate certificate = certify(schedule, scenario.cluster, bound, row.prediction_s);
   row.bound_s = certificate.bound_s;
   row.bound_by = certificate.bound_by;
-  add_times(scenario, schedule, prediction, row);
+  add_times(prediction.attribution.value(), scenario.network_model, row);
   const TrafficTotals traffic = traffic_totals(schedule, scenario.cluster);
   row.network_bytes = traffic.network_bytes;
   row.copies = traffic.copies;

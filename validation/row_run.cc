@@ -86,9 +86,8 @@ RowRuns plan_rows(const std::vector<PublishedRow>& rows, const Say& say) {
 
 RowPrediction predict_row(const RowRun& run, const NetworkModel& asked) {
   const NetworkModel& model = run.question.own_network ? run.scenario.network_model : asked;
-  const PredictOptions options{model, {}, {}};
-  const Prediction prediction = predict(run.plan, run.scenario.cluster, options);
-  Attribution where = attribute(run.plan, run.scenario.cluster, model, prediction);
+  Prediction prediction = predict(run.plan, run.scenario.cluster, {model, {}, {}, true});
+  Attribution& where = prediction.attribution.value();
   return {prediction.makespan_s, std::move(where.parameter_s), where.latency_s};
 }
 

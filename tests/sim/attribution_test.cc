@@ -15,7 +15,7 @@ using namespace refit::test;
 namespace {
 
 Attribution where(const Schedule& schedule, const Cluster& cluster, const NetworkModel& model) {
-  return attribute(schedule, cluster, model, predict(schedule, cluster, {model, {}, {}}));
+  return predict(schedule, cluster, {model, {}, {}, true}).attribution.value();
 }
 
 double seconds(const Attribution& attribution, const char* key) {
