@@ -175,45 +175,52 @@ std::int64_t RankMemory::bytes_in(const Op& op, const Parcel& parcel) const {
   return bytes;
 }
 
-void RankMemory::fill_bucket(const Op& op, std::byte* to) {
-  for (const ParcelId id : schedule_->cargos[op.cargo.index()].parcels) {
-    const Parcel& parcel = schedule_->parcels[id.index()];
-    if (!owns(parcel)) {
-      to += bytes_in(op, parcel);
+// Most ranks have to do with few of a bucket's parcels, or none: nobody counts behind the last.
+template <class Mine, class Each>
+void RankMemory::each_chunk_of_mine(const Op& op, const Mine& mine, const Each& each) const {
+  const std::vector<ParcelId>& ids = schedule_->cargos[op.cargo.index()].parcels;
+  const auto parcel_of = [&](ParcelId id) -> const Parcel& {
+    return schedule_->parcels[id.index()];
+  };
+  const auto last = std::find_if(ids.rbegin(), ids.rend(), [&](ParcelId id) {
+                      return mine(parcel_of(id));
+                    }).base();
+  std::int64_t at = 0;
+  for (auto id = ids.begin(); id != last; ++id) {
+    const Parcel& parcel = parcel_of(*id);
+    if (!mine(parcel)) {
+      at += bytes_in(op, parcel);
       continue;
     }
     for (int chunk = op.chunk_begin; chunk < op.chunk_end; ++chunk) {
       const std::int64_t bytes = chunk_bytes(refit_, parcel, chunk);
-      if (bytes > 0) {
-        std::vector<StridedBox> from;
-        append_chunk(id, chunk, source_, from);
-        const StridedBox box = contiguous(to, bytes);
-        space_.copy(from, {&box, 1});
-      }
-      to += bytes;
+      if (bytes > 0) each(*id, chunk, at, bytes);
+      at += bytes;
     }
   }
 }
 
+void RankMemory::fill_bucket(const Op& op, std::byte* to) {
+  each_chunk_of_mine(
+      op, [&](const Parcel& parcel) { return owns(parcel); },
+      [&](ParcelId id, int chunk, std::int64_t at, std::int64_t bytes) {
+        std::vector<StridedBox> from;
+        append_chunk(id, chunk, source_, from);
+        const StridedBox box = contiguous(to + at, bytes);
+        space_.copy(from, {&box, 1});
+      });
+}
+
 void RankMemory::unpack_bucket(const Op& op) {
   std::byte* from = bucket(op);
-  for (const ParcelId id : schedule_->cargos[op.cargo.index()].parcels) {
-    const Parcel& parcel = schedule_->parcels[id.index()];
-    if (!demands(parcel)) {
-      from += bytes_in(op, parcel);
-      continue;
-    }
-    for (int chunk = op.chunk_begin; chunk < op.chunk_end; ++chunk) {
-      const std::int64_t bytes = chunk_bytes(refit_, parcel, chunk);
-      if (bytes > 0) {
+  each_chunk_of_mine(
+      op, [&](const Parcel& parcel) { return demands(parcel); },
+      [&](ParcelId id, int chunk, std::int64_t at, std::int64_t bytes) {
         std::vector<StridedBox> to;
         append_chunk(id, chunk, destination_, to);
-        const StridedBox box = contiguous(from, bytes);
+        const StridedBox box = contiguous(from + at, bytes);
         space_.copy({&box, 1}, to);
-      }
-      from += bytes;
-    }
-  }
+      });
 }
 
 void RankMemory::drop_bucket(const Op& op) {

@@ -82,6 +82,9 @@ class RankMemory : public OpMemory {
                     std::vector<StridedBox>& boxes);
   void fill_bucket(const Op& op, std::byte* to);
   std::int64_t bytes_in(const Op& op, const Parcel& parcel) const;
+  // Calls each(parcel, chunk, offset, bytes) for the bucket's chunks of parcels that are `mine`.
+  template <class Mine, class Each>
+  void each_chunk_of_mine(const Op& op, const Mine& mine, const Each& each) const;
 
   const Refit& refit_;
   const Schedule* schedule_;
