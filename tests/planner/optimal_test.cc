@@ -189,6 +189,30 @@ TEST_CASE("optimal: an owner behind the receiver's trunk sends what the trunk ha
   CHECK(predict(schedule, random.cluster).makespan_s <= 1.05 * bound_s);
 }
 
+TEST_CASE("optimal: a lone owner outside is not asked for more than its NIC sends in the time",
+          "[planner][optimal]") {
+  // Ranks 1 and 2 own what the eight others of their domain want, and so does rank 0 outside. A
+  // tenth of it should come by each taker's NIC, since NVLink alone takes 1.11 times the bound, but
+  // rank 0 sends a tenth of it in that time, not eight tenths.
+  Refit refit;
+  refit.ranks = 11;
+  refit.stages = 1;
+  for (int r = 0; r < 3; ++r) refit.sources.push_back(Rank(r));
+  for (int r = 3; r < 11; ++r) refit.destinations.push_back(Rank(r));
+  const std::vector<std::int64_t> shape{1000, 1000, 1000};
+  const auto whole = [&](int first, int ranks) {
+    return Layout(shape, Mesh::row_major(Rank(first), {{"replica", ranks}}), {replicate()});
+  };
+  refit.classes.push_back(
+      {"w", Dtype::u8, Role::unspecified, false, 0, {0}, whole(0, 3), whole(3, 8), 1, ""});
+  const Cluster cluster = cluster_of_domains({1, 10});
+  const Schedule schedule = plan(refit, cluster, named_policy("optimal"));
+  REQUIRE(verify(schedule, refit).empty());
+  const double bound_s = flow_bound(find_parcels(refit), cluster).seconds;
+  CHECK(bound_s == Approx(2e-3));
+  CHECK(predict(schedule, cluster).makespan_s <= 1.15 * bound_s);
+}
+
 TEST_CASE("optimal: ranks that all want what each of them owns a part of take in at their own NICs",
           "[planner][optimal]") {
   // Sixteen ranks in two domains own a sixteenth each and want all of it: 15 parts of 1.6 GB.
