@@ -14,8 +14,6 @@
 namespace refit {
 namespace {
 
-constexpr std::size_t kReceivesAhead = 2;
-
 class RankRun {
  public:
   RankRun(const RunContext& context, const RankProgram& program, OpMemory& memory,
@@ -149,8 +147,6 @@ class RankRun {
     for (const std::uint32_t m : round.moves)
       (context_.moves.moves[m].dst == memory_.rank() ? lane.receives : lane.sends)
           .moves.push_back(m);
-    // A receive that waits costs nothing: have the next ones posted before the wire falls idle.
-    if (lane.receives.width > 0) lane.receives.width += kReceivesAhead;
     if (lane.sends.width == 0) lane.waiting = std::move(lane.sends.moves);
     start_ready(l);
     return true;

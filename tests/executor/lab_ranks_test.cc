@@ -223,7 +223,6 @@ TEST_CASE("lab: a dozen optimal plans end when predicted, and no later than resh
   }
   std::vector<Timed> optimal = timed(pairs, "optimal");
   const std::vector<Timed> reshard = timed(pairs, "reshard");
-  int graded = 0, near = 0;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto ratio = [&] { return optimal[i].measured_s / optimal[i].predicted_s; };
     if (ratio() != Approx(1).margin(0.08)) optimal[i] = timed(pairs[i], "optimal");  // alone
@@ -232,14 +231,9 @@ TEST_CASE("lab: a dozen optimal plans end when predicted, and no later than resh
       WARN("not graded: " << optimal[i].fault << reshard[i].fault);
       continue;
     }
-    ++graded;
-    if (ratio() == Approx(1).margin(0.08)) ++near;
-    CHECK(ratio() == Approx(1).margin(0.12));
+    CHECK(ratio() == Approx(1).margin(0.08));
     CHECK(optimal[i].measured_s <= 1.08 * reshard[i].measured_s);
   }
-  // Between two transfers of a port that wait for each other's ends there is a pause that the
-  // simulator does not know; with chunks of 52 ms it costs one or two plans 9 or 10 %.
-  CHECK(near >= graded - 2);
 }
 
 TEST_CASE("lab: plans on 16 to 64 ranks end when the simulator says", "[lab]") {
