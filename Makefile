@@ -33,14 +33,14 @@ tsan: packages
 
 FUZZ_SECONDS ?= 60
 # Read, not written; every target passes over what is not its own.
-FUZZ_SEEDS := tests/topology/import/corpus tests/scenarios/import/corpus models/catalog
+FUZZ_SEEDS := tests/topology/import/corpus tests/scenarios/import/corpus models/catalog examples/machines examples/layouts
 fuzz: packages
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	build-fuzz/bin/write_corpus build-fuzz/corpus
 	set -e; for program in build-fuzz/bin/*_fuzz; do target=$$(basename $$program _fuzz); \
 	  echo "fuzz: $$target"; mkdir -p build-fuzz/corpus/$$target; \
-	  $$program -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=2048 -timeout=60 -verbosity=0 \
+	  $$program -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -rss_limit_mb=2048 -timeout=60 -verbosity=0 \
 	    -print_final_stats=1 -artifact_prefix=build-fuzz/$$target- build-fuzz/corpus/$$target $(FUZZ_SEEDS); done
 
 bench: packages

@@ -19,7 +19,7 @@ std::string_view to_string(LinkKind kind) {
     case LinkKind::store:
       return "store";
   }
-  REFIT_CHECK(!"a link kind has a name");
+  REFIT_CHECK(false && "a link kind has a name");
   return {};
 }
 

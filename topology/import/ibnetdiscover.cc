@@ -148,6 +148,12 @@ class Reader {
     for (std::size_t l = 0; l < leaves_.size(); ++l) leaves_of_block[numbers[l]].push_back(l);
     std::size_t rails = 0;
     for (const auto& [block, of] : leaves_of_block) rails = std::max(rails, of.size());
+    // Every block gets a trunk per rail, so a chain of leaves would cost its length squared.
+    if (rails > kMostRails)
+      fail(
+          fmt::format("{} leaves hang together by hosts that are on several of them; a block of "
+                      "nodes has at most {} rails",
+                      rails, kMostRails));
     shape.rail_optimized = rails > 1;
     for (const auto& [number, of] : leaves_of_block) add_block(of, rails, shape);
   }

@@ -25,7 +25,8 @@ using detail::NcclGpu;
 using detail::XmlNode;
 
 constexpr std::size_t kMostHosts = 4096;
-constexpr std::size_t kMostDevices = 1024;  // of a host, each of GPUs and NICs
+constexpr std::size_t kMostDevices = 1024;     // of a host, each of GPUs and NICs
+constexpr std::size_t kMostPaths = 1'000'000;  // between a GPU and a NIC, of all hosts
 
 struct Nic {
   XmlNode node;  // where it hangs in the tree
@@ -229,6 +230,11 @@ class Reader {
                      [](const Nic& a, const Nic& b) { return a.order < b.order; });
     NodeShape shape;
     for (const Nic& nic : host.nics) shape.nics.push_back(nic.seen);
+    paths_ += host.gpus.size() * host.nics.size();
+    if (paths_ > kMostPaths)
+      throw Error(
+          ErrorCode::bad_input,
+          fmt::format("{}: more than {} pairs of a GPU and a NIC of one host", name_, kMostPaths));
     for (const NcclGpu& gpu : host.gpus) {
       std::vector<SeenPath>& row = shape.paths.emplace_back();
       for (const Nic& nic : host.nics)
@@ -246,6 +252,7 @@ class Reader {
   const detail::NcclXml& xml_;
   const std::string& name_;
   std::vector<Host> hosts_;
+  std::size_t paths_ = 0;
   detail::NoteList notes_, domain_notes_, nic_notes_;
 };
 

@@ -16,7 +16,7 @@
 namespace refit {
 namespace {
 
-using detail::expand_hosts;
+using detail::HostLists;
 
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 
@@ -46,12 +46,11 @@ bool equals(std::string_view word, std::string_view key) {
 }
 
 // A name list as YAML writes it: text, or a list of texts.
-std::vector<std::string> read_hosts(const YamlNode& node) {
+std::vector<std::string> read_hosts(const YamlNode& node, HostLists& lists) {
   std::vector<std::string> hosts;
   const auto add = [&](const YamlNode& item) {
-    for (std::string& host : expand_hosts(item.text(), item.where()))
+    for (std::string& host : lists.expand(item.text(), item.where()))
       hosts.push_back(std::move(host));
-    if (hosts.size() > detail::kMostHosts) item.fail("more than 1,000,000 nodes");
   };
   if (!node.is_list()) {
     add(node);
@@ -66,6 +65,7 @@ std::vector<std::string> read_hosts(const YamlNode& node) {
 SwitchTree read_slurm_conf(const std::string& text, const std::string& name) {
   if (text.size() > kMostBytes) fail(name, "larger than 16 MiB");
   detail::TreeBuilder tree(name);
+  HostLists lists;
   int number = 0;
   std::string joined;  // a backslash at a line's end goes on in the next
   for (const std::string& raw : detail::clean_lines(text)) {
@@ -90,9 +90,9 @@ SwitchTree read_slurm_conf(const std::string& text, const std::string& name) {
       else if (equals(key, "BlockName"))
         block_name = value;
       else if (equals(key, "Switches"))
-        children = expand_hosts(value, where);
+        children = lists.expand(value, where);
       else if (equals(key, "Nodes"))
-        nodes = expand_hosts(value, where);
+        nodes = lists.expand(value, where);
       else if (equals(key, "BlockSizes"))
         tree.set_sizes(read_sizes(value, where));
       else if (!equals(key, "LinkSpeed"))
@@ -111,6 +111,7 @@ SwitchTree read_slurm_conf(const std::string& text, const std::string& name) {
 SwitchTree read_slurm_yaml(const std::string& text, const std::string& name) {
   const YamlNode root = YamlNode::parse_text(text, name);
   detail::TreeBuilder tree(name);
+  HostLists lists;
   std::size_t used = 0;
   const std::vector<YamlNode> topologies = root.items();
   std::string skipped;
@@ -124,8 +125,8 @@ SwitchTree read_slurm_yaml(const std::string& text, const std::string& name) {
   if (const auto part = one.find("tree")) {
     for (const YamlNode& item : part->at("switches").items()) {
       std::vector<std::string> children, nodes;
-      if (const auto v = item.find("children")) children = read_hosts(*v);
-      if (const auto v = item.find("nodes")) nodes = read_hosts(*v);
+      if (const auto v = item.find("children")) children = read_hosts(*v, lists);
+      if (const auto v = item.find("nodes")) nodes = read_hosts(*v, lists);
       tree.add_switch(item.at("switch").text(), std::move(children), std::move(nodes),
                       item.where());
     }
@@ -139,7 +140,7 @@ SwitchTree read_slurm_yaml(const std::string& text, const std::string& name) {
     for (const YamlNode& item : block->at("blocks").items()) {
       const std::string called = item.at("block").text();
       std::vector<std::string> nodes;
-      if (const auto v = item.find("nodes")) nodes = read_hosts(*v);
+      if (const auto v = item.find("nodes")) nodes = read_hosts(*v, lists);
       if (!nodes.empty()) tree.add_block(called, called, std::move(nodes), item.where());
     }
   } else {
@@ -155,6 +156,7 @@ SwitchTree read_slurm_yaml(const std::string& text, const std::string& name) {
 SwitchTree read_topograph_yaml(const std::string& text, const std::string& name) {
   const YamlNode root = YamlNode::parse_text(text, name);
   detail::TreeBuilder tree(name);
+  HostLists lists;
   // Blocks hang on switches; a switch of theirs need not stand in `switches`.
   std::map<std::string, std::vector<std::string>> nodes_of;
   std::vector<std::pair<std::string, std::string>> in_order;  // switch, where
@@ -165,7 +167,7 @@ SwitchTree read_topograph_yaml(const std::string& text, const std::string& name)
     std::size_t number = 0;
     for (const YamlNode& item : blocks->items()) {
       const std::string on = item.at("switch").text();
-      std::vector<std::string> nodes = read_hosts(item.at("nodes"));
+      std::vector<std::string> nodes = read_hosts(item.at("nodes"), lists);
       std::string domain;
       if (const auto annotations = item.find("annotations")) {
         for (const auto& [key, value] : annotations->entries()) {
@@ -187,8 +189,8 @@ SwitchTree read_topograph_yaml(const std::string& text, const std::string& name)
   if (const auto switches = root.find("switches")) {
     for (const auto& [called, item] : switches->entries()) {
       std::vector<std::string> children, nodes;
-      if (const auto v = item.find("switches")) children = read_hosts(*v);
-      if (const auto v = item.find("nodes")) nodes = read_hosts(*v);
+      if (const auto v = item.find("switches")) children = read_hosts(*v, lists);
+      if (const auto v = item.find("nodes")) nodes = read_hosts(*v, lists);
       if (const auto found = nodes_of.find(called); found != nodes_of.end()) {
         nodes.insert(nodes.end(), found->second.begin(), found->second.end());
         nodes_of.erase(found);

@@ -24,7 +24,7 @@ struct SwitchTree {
   FabricShape shape;
 };
 
-// The first error names the line. No more than a million nodes.
+// The first error names the line. No more than 250,000 nodes.
 SwitchTree read_slurm_conf(const std::string& text, const std::string& name);
 SwitchTree read_slurm_yaml(const std::string& text, const std::string& name);
 SwitchTree read_topograph_yaml(const std::string& text, const std::string& name);

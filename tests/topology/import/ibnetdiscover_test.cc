@@ -108,6 +108,23 @@ TEST_CASE("ibnetdiscover: what no fabric can have is refused", "[import]") {
                       "ib:3: switch S-1 stands twice; keep one capture");
 }
 
+TEST_CASE("ibnetdiscover: leaves that share hosts in a long chain are no rails", "[import]") {
+  // Leaf l has hosts l and l + 1; every block got a trunk for each leaf of the longest chain.
+  const auto chain = [](int leaves) {
+    std::string text;
+    for (int leaf = 0; leaf < leaves; ++leaf) {
+      text += fmt::format("Switch 65 \"S-1{}\" # \"L\" x\n", leaf);
+      for (const int host : {leaf, leaf + 1})
+        text += host_port(1 + host - leaf, 2 * leaf + host, fmt::format("h{} mlx5_0", host));
+    }
+    return read_ibnetdiscover(text, "ib");
+  };
+  REQUIRE(chain(64).shape.blocks.size() == 1);
+  REQUIRE_THROWS_WITH(chain(65),
+                      "ib: 65 leaves hang together by hosts that are on several of them; a block "
+                      "of nodes has at most 64 rails");
+}
+
 TEST_CASE("ibnetdiscover: what has no fabric in it is refused", "[import]") {
   REQUIRE_THROWS_WITH(read_ibnetdiscover("caguid=0x1\nCa\t1 \"H-1\"\t\t# \"x HCA-1\"\n", "ib"),
                       "ib: no switch is in it, only 1 adapter: there is no fabric to read; run "

@@ -1,6 +1,7 @@
 #include "topology/import/nccl_topology.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "topology/import/nic_choice.h"
@@ -199,6 +200,25 @@ TEST_CASE("nccl topology: a device that stands twice is refused", "[import]") {
       read_nccl_topology(in_system("<cpu><nic><net dev=\"0\"/>\n<net dev=\"0\"/></nic></cpu>"),
                          "n.xml"),
       "n.xml:2: <net> with dev=\"0\" stands twice in one host; keep one");
+}
+
+TEST_CASE("nccl topology: pairs of devices are counted before they are looked at", "[import]") {
+  // Each host alone may have 1024 GPUs and as many NICs; a file of 16 MiB holds hundreds of those.
+  const auto hosts = [](int count, int gpus, int nics) {
+    std::string text;
+    for (int h = 0; h < count; ++h) {
+      text += fmt::format("<cpu host_hash=\"{}\"><nic>", h);
+      for (int n = 0; n < nics; ++n) text += fmt::format("<net dev=\"{}\"/>", n);
+      text += "</nic>";
+      for (int g = 0; g < gpus; ++g)
+        text += fmt::format("<pci busid=\"{}\"><gpu dev=\"{}\"/></pci>", g, g);
+      text += "</cpu>";
+    }
+    return read_nccl_topology(in_system(text), "many.xml");
+  };
+  REQUIRE(hosts(2, 20, 30).hosts[1].paths[19].size() == 30);
+  REQUIRE_THROWS_WITH(hosts(1, 1001, 1000),
+                      "many.xml: more than 1000000 pairs of a GPU and a NIC of one host");
 }
 
 TEST_CASE("nccl topology: ports behind one narrow PCIe link divide it", "[import]") {

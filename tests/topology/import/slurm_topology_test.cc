@@ -1,6 +1,7 @@
 #include "topology/import/slurm_topology.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "topology/import/detail/host_list.h"
 
@@ -14,22 +15,58 @@ std::vector<int> sizes(const SwitchTree& tree) {
   return result;
 }
 
+std::vector<std::string> expand(const std::string& list, const std::string& where) {
+  return detail::HostLists().expand(list, where);
+}
+
 }  // namespace
 
 TEST_CASE("host lists: ranges, zeros in front, several brackets", "[import]") {
-  using detail::expand_hosts;
-  REQUIRE(expand_hosts("srv[08-10,2],b", "x") ==
+  REQUIRE(expand("srv[08-10,2],b", "x") ==
           std::vector<std::string>{"srv08", "srv09", "srv10", "srv2", "b"});
-  REQUIRE(expand_hosts("r[1-2]n[1-2]", "x") ==
-          std::vector<std::string>{"r1n1", "r1n2", "r2n1", "r2n2"});
-  REQUIRE_THROWS_WITH(expand_hosts("a[1-2", "t:3"),
+  REQUIRE(expand("r[1-2]n[1-2]", "x") == std::vector<std::string>{"r1n1", "r1n2", "r2n1", "r2n2"});
+  REQUIRE_THROWS_WITH(expand("a[1-2", "t:3"),
                       "t:3: '[' without ']'; a list of nodes looks like srv[1-3,7]");
-  REQUIRE_THROWS_WITH(expand_hosts("a[3-1]", "t:3"),
-                      Catch::Contains("a range runs from 3 down to 1"));
-  REQUIRE_THROWS_WITH(expand_hosts("a[1-999999999]", "t"),
-                      Catch::Contains("more than 1000000 nodes"));
-  REQUIRE_THROWS_WITH(expand_hosts("a[1-9999]b[1-9999]", "t"),
-                      Catch::Contains("more than 1000000"));
+  REQUIRE_THROWS_WITH(expand("a[3-1]", "t:3"), Catch::Contains("a range runs from 3 down to 1"));
+  REQUIRE_THROWS_WITH(expand("a[1-999999999]", "t"), Catch::Contains("more than 250000 nodes"));
+  REQUIRE_THROWS_WITH(expand("a[1-9999]b[1-9999]", "t"), Catch::Contains("more than 250000"));
+  REQUIRE(expand("a[1][2][3][4][5][6][7][8]", "t").front() == "a12345678");
+  REQUIRE_THROWS_WITH(expand("a[1][2][3][4][5][6][7][8][9]", "t"),
+                      Catch::Contains("t: more than 8 brackets in one name"));
+}
+
+TEST_CASE("host lists: a name is as long as all its parts", "[import]") {
+  // Each part was measured alone, so that a line of a few brackets made a million names of any
+  // length.
+  const std::string part(100, 'a');
+  REQUIRE(expand(part + "[1]" + part + "[2]", "t").front() == part + "1" + part + "2");
+  REQUIRE_THROWS_WITH(
+      expand(part + "[1]" + part + "[2]" + part, "t:1"),
+      "t:1: a name is longer than 255 bytes; a list of nodes looks like srv[1-3,7]");
+}
+
+TEST_CASE("host lists: names are counted over all lists of a file", "[import]") {
+  // Each list alone was counted, so that a file of many short lines took any memory.
+  const std::string most = "a[1-125000],b[1-124999]";
+  detail::HostLists lists;
+  REQUIRE(lists.expand(most, "t").size() == 249'999);
+  REQUIRE(lists.expand("c", "t").size() == 1);
+  REQUIRE_THROWS_WITH(lists.expand("d", "t:2"), Catch::Contains("t:2: more than 250000 nodes"));
+
+  const auto line = [](int n, const std::string& key) {
+    return fmt::format("{}s{} Nodes=n{}x[1-100000]\n", key, n, n);
+  };
+  REQUIRE_THROWS_WITH(
+      read_slurm_conf(line(1, "SwitchName=") + line(2, "BlockName=") + line(3, "SwitchName="),
+                      "t.conf"),
+      Catch::Contains("t.conf:3: more than 250000 nodes"));
+  const auto item = [](int n) {
+    return fmt::format("      - {{switch: s{}, nodes: 'n{}x[1-100000]'}}\n", n, n);
+  };
+  REQUIRE_THROWS_WITH(
+      read_slurm_yaml("- topology: a\n  tree:\n    switches:\n" + item(1) + item(2) + item(3),
+                      "t.yaml"),
+      Catch::Contains("t.yaml:6:") && Catch::Contains("more than 250000 nodes"));
 }
 
 TEST_CASE("slurm conf: a tree's leaves come in its order, not the file's", "[import]") {

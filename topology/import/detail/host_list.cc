@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,10 +14,12 @@ namespace refit::detail {
 namespace {
 
 constexpr std::size_t kMostNameBytes = 255;  // a host name has no more
+constexpr int kMostBrackets = 8;             // of a name; each costs as much as there are names
 
 class Expander {
  public:
-  explicit Expander(const std::string& where) : where_(where) {}
+  Expander(std::size_t names_before, const std::string& where)
+      : names_before_(names_before), where_(where) {}
 
   std::vector<std::string> expand(std::string_view list) {
     std::size_t begin = 0;
@@ -41,15 +44,20 @@ class Expander {
   // One item: a prefix, then brackets and texts in turn. Each bracket multiplies.
   void add(std::string_view item) {
     std::vector<std::string> names = {""};
+    int brackets = 0;
     while (!item.empty()) {
       const std::size_t open = item.find('[');
       const std::string_view plain = item.substr(0, open);
-      if (plain.size() > kMostNameBytes) fail("a name is longer than 255 bytes");
-      for (std::string& name : names) name += plain;
+      for (std::string& name : names) {
+        if (name.size() + plain.size() > kMostNameBytes) fail("a name is longer than 255 bytes");
+        name += plain;
+      }
       if (open == std::string_view::npos) break;
+      if (++brackets > kMostBrackets)
+        fail(fmt::format("more than {} brackets in one name", kMostBrackets));
       const std::size_t close = item.find(']', open);
       const std::vector<std::string> numbers = ranges(item.substr(open + 1, close - open - 1));
-      if (names.size() * numbers.size() + hosts_.size() > kMostHosts) too_many();
+      check_count(names.size() * numbers.size());
       std::vector<std::string> longer;
       for (const std::string& name : names) {
         for (const std::string& number : numbers) longer.push_back(name + number);
@@ -57,8 +65,13 @@ class Expander {
       names = std::move(longer);
       item.remove_prefix(close + 1);
     }
-    if (names.size() + hosts_.size() > kMostHosts) too_many();
-    hosts_.insert(hosts_.end(), names.begin(), names.end());
+    check_count(names.size());
+    std::move(names.begin(), names.end(), std::back_inserter(hosts_));
+  }
+
+  // Before that many names are added to those of the items and lists before.
+  void check_count(std::size_t names) const {
+    if (names_before_ + hosts_.size() + names > kMostHosts) too_many();
   }
 
   [[noreturn]] void too_many() const { fail(fmt::format("more than {} nodes", kMostHosts)); }
@@ -89,14 +102,17 @@ class Expander {
     return result;
   }
 
+  std::size_t names_before_;
   const std::string& where_;
   std::vector<std::string> hosts_;
 };
 
 }  // namespace
 
-std::vector<std::string> expand_hosts(std::string_view list, const std::string& where) {
-  return Expander(where).expand(list);
+std::vector<std::string> HostLists::expand(std::string_view list, const std::string& where) {
+  std::vector<std::string> hosts = Expander(names_, where).expand(list);
+  names_ += hosts.size();
+  return hosts;
 }
 
 }  // namespace refit::detail

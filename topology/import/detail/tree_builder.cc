@@ -110,10 +110,10 @@ void TreeBuilder::walk() {
     const auto [i, tier] = open.back();
     open.pop_back();
     seen[i] = true;
-    const Written& one = switches_[i];
+    Written& one = switches_[i];
     if (!one.nodes.empty()) {
       tree_.tiers = std::max(tree_.tiers, tier);
-      tree_.leaves.push_back({one.name, {}, one.nodes, one.where});
+      tree_.leaves.push_back({one.name, {}, std::move(one.nodes), one.where});
     }
     for (auto child = one.children.rbegin(); child != one.children.rend(); ++child) {
       const auto found = number_.find(*child);
