@@ -50,7 +50,7 @@ void with_size_of(const ShardContent& content, const Work& work) {
     case 8:
       return work(std::integral_constant<std::size_t, 8>());
     default:
-      REFIT_CHECK(!"an element of 1, 2, 4 or 8 bytes");
+      REFIT_CHECK(false && "an element of 1, 2, 4 or 8 bytes");
   }
 }
 

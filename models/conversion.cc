@@ -29,7 +29,7 @@ std::string_view to_string(ValueOp op) {
     case ValueOp::swizzle:
       return "swizzle";
   }
-  REFIT_CHECK(!"a conversion without a name");
+  REFIT_CHECK(false && "a conversion without a name");
   return {};
 }
 

@@ -38,7 +38,7 @@ std::string_view name_of(Format format) {
     case Format::mxfp4:
       return "mxfp4";
   }
-  REFIT_CHECK(!"a format without a name");
+  REFIT_CHECK(false && "a format without a name");
   return {};
 }
 

@@ -32,7 +32,7 @@ std::string_view to_string(Role role) {
   for (const auto& [value, name] : kRoles) {
     if (value == role) return name;
   }
-  REFIT_CHECK(!"a role without a name");
+  REFIT_CHECK(false && "a role without a name");
   return {};
 }
 

@@ -242,18 +242,19 @@ std::vector<StridedBox> DeltaRank::boxes(const Op& op, bool sending) {
 }
 
 std::byte* DeltaRank::bucket(const Op& op) {
-  auto [at, is_new] = buckets_.try_emplace({op.cargo.value, op.chunk_begin, op.chunk_end});
-  if (is_new) {
+  const auto found = buckets_.try_emplace({op.cargo.value, op.chunk_begin, op.chunk_end});
+  std::string& bucket = found.first->second;
+  if (found.second) {
     for_each_chunk(op, [&](const Parcel&, std::size_t chunk) {
       const auto own = payloads_.find(chunk);
       if (own != payloads_.end()) {
-        at->second += own->second;
+        bucket += own->second;
       } else {
-        at->second.append(payload_bytes_[chunk], '\0');
+        bucket.append(payload_bytes_[chunk], '\0');
       }
     });
   }
-  return bytes_in(at->second);
+  return bytes_in(bucket);
 }
 
 void DeltaRank::unpack_bucket(const Op& op) {
@@ -314,7 +315,7 @@ std::string DeltaRank::answer(const Lack& lack) const {
       if (chunk == lack.chunk) return coded_payload(chunk, first);
       first += geometry_.segments(chunk);
     }
-    REFIT_CHECK(!"a rank is asked for what it has coded");
+    REFIT_CHECK(false && "a rank is asked for what it has coded");
   }
   const EncodedSegment segment =
       sender_->rewrite({{version_, lack.region, lack.segment}, static_cast<DeltaMode>(lack.mode)})

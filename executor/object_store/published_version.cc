@@ -82,8 +82,10 @@ std::vector<StoredChunk> put_payloads(ObjectStore& store, const std::string& pre
 void put_manifest(ObjectStore& store, const std::string& prefix, Manifest manifest) {
   std::ranges::sort(manifest.chunks, {},
                     [](const StoredChunk& chunk) { return std::pair(chunk.chunk, chunk.owner); });
-  const auto again = std::ranges::unique(manifest.chunks, {}, &StoredChunk::chunk);
-  manifest.chunks.erase(again.begin(), again.end());
+  const auto again =
+      std::unique(manifest.chunks.begin(), manifest.chunks.end(),
+                  [](const StoredChunk& a, const StoredChunk& b) { return a.chunk == b.chunk; });
+  manifest.chunks.erase(again, manifest.chunks.end());
   store.put(manifest_key(prefix, manifest.target_version), write_manifest(manifest));
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -38,11 +39,11 @@ HydraNode from_yaml(const YamlNode& yaml) {
     node.text = yaml.text();
   } else if (yaml.is_list()) {
     node.kind = Kind::list;
-    for (const YamlNode& item : yaml.items()) node.children.emplace_back("", from_yaml(item));
+    for (const YamlNode& item : yaml.items()) node.children.push_back({"", from_yaml(item)});
   } else if (yaml.is_map()) {
     node.kind = Kind::map;
     for (const auto& [key, value] : yaml.entries())
-      node.children.emplace_back(key, from_yaml(value));
+      node.children.push_back({key, from_yaml(value)});
   }
   return node;
 }
@@ -52,7 +53,7 @@ bool is_true(const HydraNode* node) {
 }
 
 void remove(HydraNode& map, std::string_view key) {
-  std::erase_if(map.children, [&](const auto& child) { return child.first == key; });
+  std::erase_if(map.children, [&](const auto& child) { return child.key == key; });
 }
 
 // Maps are merged, everything else replaces what was there.
@@ -67,7 +68,7 @@ void merge(HydraNode& base, HydraNode child) {
     if (HydraNode* there = child_of(base, key)) {
       merge(*there, std::move(value));
     } else {
-      base.children.emplace_back(key, std::move(value));
+      base.children.push_back({key, std::move(value)});
     }
   }
 }
@@ -209,7 +210,7 @@ const HydraNode* HydraNode::child(std::string_view key) const {
     std::size_t index = 0;
     const auto [stop, error] = std::from_chars(key.data(), key.data() + key.size(), index);
     const bool is_index = error == std::errc() && stop == key.data() + key.size();
-    return is_index && index < children.size() ? &children[index].second : nullptr;
+    return is_index && index < children.size() ? &children[index].node : nullptr;
   }
   for (const auto& [name, node] : children) {
     if (name == key) return &node;
@@ -291,8 +292,8 @@ void HydraConfig::apply(const std::string& word, bool has_base) {
                                   i == 0 ? std::string("the file") : keys[i - 1]));
         node->kind = Kind::map;
       }
-      node->children.emplace_back(keys[i], HydraNode{});
-      next = &node->children.back().second;
+      node->children.push_back({keys[i], {}});
+      next = &node->children.back().node;
     }
     node = next;
   }

@@ -5,21 +5,28 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace refit {
+
+struct HydraChild;
 
 // A node of a configuration, and where it was written.
 struct HydraNode {
   enum class Kind { nothing, scalar, list, map };
 
   Kind kind = Kind::nothing;
-  std::string text;                                         // of a scalar
-  std::string where;                                        // "recipe.yaml:14:11", "override a=1"
-  std::vector<std::pair<std::string, HydraNode>> children;  // of a list without names
+  std::string text;                  // of a scalar
+  std::string where;                 // "recipe.yaml:14:11", "override a=1"
+  std::vector<HydraChild> children;  // of a list without keys
 
   const HydraNode* child(std::string_view key) const;
+};
+
+// No std::pair, which clang can't complete inside of what it holds.
+struct HydraChild {
+  std::string key;
+  HydraNode node;
 };
 
 // A scalar that somebody asked for, with its references followed.
