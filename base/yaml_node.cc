@@ -156,18 +156,12 @@ double YamlNode::seconds() const {
 
 double YamlNode::percent() const {
   const std::string written = text();
-  double percent = -1;
-  std::size_t read = 0;
-  try {
-    percent = std::stod(written, &read);
-  } catch (const std::exception&) {
-    read = 0;
-  }
-  const bool whole = written.ends_with('%') && read > 0 &&
-                     written.find_first_not_of(" %", read) == std::string::npos;
-  if (!whole || !(percent >= 0 && percent <= 100))
-    fail(fmt::format("expected a percentage from 0 % to 100 %, got '{}'", written));
-  return percent / 100;
+  const std::size_t digits = written.find_last_not_of(" %") + 1;  // npos + 1 is 0
+  const auto percent = parse_whole<double>(written.substr(0, digits));
+  const bool has_sign = std::count(written.begin(), written.end(), '%') == 1;
+  if (!percent || !has_sign || !(*percent >= 0 && *percent <= 100))
+    fail(fmt::format("expected a percentage from 0 % to 100 %, got '{}'", shown(written)));
+  return *percent / 100;
 }
 
 bool YamlNode::is_map() const { return place_->here().kind == YamlKind::map; }

@@ -11,6 +11,8 @@ namespace {
 
 // At 8 bytes per element the bytes still fit 63 bits.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 59;
+// A short text may ask for many modules of many blocks. The largest models have a few thousand.
+constexpr std::size_t kMostTensors = 200'000;
 
 }  // namespace
 
@@ -29,6 +31,12 @@ TensorList::TensorList(const HfConfigOptions& options, std::string where)
     : options_(options), where_(std::move(where)) {}
 
 void TensorList::add(TensorSpec tensor) {
+  if (tensors_.size() == kMostTensors) {
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: with tensor '{}' the model has more than {} tensors, experts of a "
+                            "layer counted as one; check its numbers of layers and modules",
+                            where_, tensor.name, kMostTensors));
+  }
   std::int64_t product = 1;
   bool fits = true;
   for (const TensorDim& dim : tensor.dims) {

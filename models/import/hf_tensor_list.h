@@ -25,7 +25,7 @@ class TensorList {
   TensorList(const HfConfigOptions& options, std::string where);
 
   // Error(bad_input) naming the tensor if it, or all so far, has more elements than 64 bits can
-  // count in bytes.
+  // count in bytes, or if it is one more than 200,000.
   void add(TensorSpec tensor);
 
   std::vector<TensorSpec> take() && { return std::move(tensors_); }

@@ -12,13 +12,14 @@
 #include "base/error.h"
 #include "base/shown.h"
 #include "models/import/hf_json.h"
+#include "models/import/hf_keys.h"
 #include "models/import/hf_tensor_list.h"
 
 namespace refit {
 namespace {
 
 constexpr std::int64_t kMostDim = std::int64_t{1} << 40;
-constexpr int kMostLayers = 100'000;
+constexpr int kMostNumberedLayers = 100'000;
 
 [[noreturn]] void fail(const std::string& where, const std::string& message) {
   throw Error(ErrorCode::bad_input, fmt::format("{}: {}", where, message));
@@ -212,10 +213,12 @@ HeadGroups heads_of(const std::vector<TensorSpec>& tensors, const std::string& w
     fail(where, fmt::format("nothing says how long a head is: q_proj has {} rows, k_proj {}, and "
                             "there is no q_norm; use the model's config.json",
                             q, k));
-  if (q % head != 0 || k % head != 0 || (q / head) % (k / head) != 0)
-    fail(where, fmt::format("q_proj has {} rows, k_proj {}, q_norm {}: no whole heads; use the "
-                            "model's config.json",
-                            q, k, head));
+  if (head >= kMostSize || q / head > kMostHeads || q % head != 0 || k % head != 0 ||
+      (q / head) % (k / head) != 0)
+    fail(where,
+         fmt::format("q_proj has {} rows, k_proj {}, q_norm {}: no whole heads, or more than "
+                     "{}; use the model's config.json",
+                     q, k, head, kMostHeads));
   return {static_cast<int>(q / head), static_cast<int>(k / head), static_cast<int>(head)};
 }
 
@@ -243,9 +246,9 @@ ModelSpec model_of_tensors(const std::vector<ListedTensor>& tensors, const std::
       unknown.push_back(shown(group.numbered.name, 120));
       continue;
     }
-    if (group.numbered.layer && *group.numbered.layer >= kMostLayers)
-      fail(where,
-           fmt::format("{}: a layer beyond {}", shown(group.numbered.name, 120), kMostLayers));
+    if (group.numbered.layer && *group.numbered.layer >= kMostNumberedLayers)
+      fail(where, fmt::format("{}: a layer beyond {}", shown(group.numbered.name, 120),
+                              kMostNumberedLayers));
     TensorSpec spec = spec_of(group, stem, *place, mtp_layers);
     if (spec.layer) model.layers = std::max(model.layers, *spec.layer + 1);
     if (!stem.scales) model.experts = std::max(model.experts, spec.experts);
@@ -267,8 +270,8 @@ ModelSpec model_of_tensors(const std::vector<ListedTensor>& tensors, const std::
   model.tensors = std::move(list).take();
   // JSON has no order; a checkpoint begins with the embedding and ends with prediction modules.
   const auto place = [](const TensorSpec& t) {
-    if (t.mtp) return kMostLayers + 1;
-    return t.role == Role::embedding ? -1 : t.layer.value_or(kMostLayers);
+    if (t.mtp) return kMostNumberedLayers + 1;
+    return t.role == Role::embedding ? -1 : t.layer.value_or(kMostNumberedLayers);
   };
   std::stable_sort(model.tensors.begin(), model.tensors.end(),
                    [&](const TensorSpec& a, const TensorSpec& b) { return place(a) < place(b); });

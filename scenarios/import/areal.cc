@@ -26,8 +26,13 @@ struct Degrees {
     const auto found = by_letter.find(letter);
     return found == by_letter.end() ? 1 : found->second;
   }
-  // Experts are dealt out among ranks that there are anyway.
-  std::int64_t ranks() const { return of('d') * of('p') * of('t') * of('c'); }
+  // Experts are dealt out among ranks that there are anyway. Beyond what a cluster can have all
+  // products are alike, since those of degrees that each could be need not fit 64 bits.
+  std::int64_t ranks(std::string_view letters = "dptc") const {
+    std::int64_t product = 1;
+    for (const char letter : letters) product = std::min(product * of(letter), kMost + 1);
+    return product;
+  }
 };
 
 class Parser {
@@ -127,8 +132,7 @@ void read_hybrid(Parser& parser, Degrees& dense, Degrees& experts) {
   parser.require(')');
   if (dense.by_letter.empty() || experts.by_letter.empty())
     parser.fail("one of attn: and ffn: is there twice");
-  const std::int64_t expert_ranks =
-      experts.of('d') * experts.of('p') * experts.of('t') * experts.of('e') * experts.of('c');
+  const std::int64_t expert_ranks = experts.ranks("dptec");
   if (dense.of('p') != experts.of('p')) parser.fail("p of attn and of ffn differ");
   if (dense.of('e') != 1) parser.fail("e is of ffn");
   if (dense.ranks() != expert_ranks)
@@ -187,9 +191,9 @@ bool looks_like_allocation(std::string_view word) {
 
 }  // namespace
 
-std::vector<std::string> areal_allocations(std::string_view text) {
+std::vector<std::string> areal_allocations(std::string_view text, const std::string& file) {
   std::vector<std::string> found;
-  for (const ShellWord& word : shell_words(text)) {
+  for (const ShellWord& word : shell_words(text, file)) {
     std::string_view candidate = word.text;
     for (const std::string_view key :
          {"allocation_mode=", "+allocation_mode=", "allocation_mode:"}) {
@@ -201,7 +205,7 @@ std::vector<std::string> areal_allocations(std::string_view text) {
 }
 
 Imported read_areal(std::string_view text, const std::string& file, int entry) {
-  const std::vector<std::string> all = areal_allocations(text);
+  const std::vector<std::string> all = areal_allocations(text, file);
   if (all.empty())
     throw Error(
         ErrorCode::bad_input,

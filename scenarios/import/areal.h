@@ -17,6 +17,6 @@ namespace refit {
 Imported read_areal(std::string_view text, const std::string& file, int entry = 0);
 
 // All allocation strings of a text.
-std::vector<std::string> areal_allocations(std::string_view text);
+std::vector<std::string> areal_allocations(std::string_view text, const std::string& file);
 
 }  // namespace refit

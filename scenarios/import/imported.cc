@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "base/text_file.h"
 #include "base/units.h"
 #include "base/yaml.h"
@@ -160,31 +161,12 @@ void require_answers(const Imported& imported, const ImportAnswers& answers) {
                           fmt::join(asked, "\n  ")));
 }
 
-// Whether the bytes are UTF-8, by their leading bits; more is not asked for printing.
-bool is_utf8(const std::string& text) {
-  std::size_t follow = 0;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte & 0xc0) == 0x80) {
-      if (follow == 0) return false;
-      --follow;
-      continue;
-    }
-    if (follow > 0 || byte == 0xc0 || byte == 0xc1 || byte > 0xf4) return false;
-    follow = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : byte >= 0xc0 ? 1 : 0;
-  }
-  return follow == 0;
-}
-
 // On one line, without what YAML refuses even in comments.
 std::string printable(std::string text) {
-  const bool keeps_others = is_utf8(text);
   for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = ' ';
-    if (byte >= 0x80 && !keeps_others) c = '?';
+    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
   }
-  return text;
+  return shown(text, text.size());
 }
 
 std::string comment_lines(const std::vector<std::string>& lines) {

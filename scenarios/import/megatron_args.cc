@@ -304,7 +304,7 @@ Imported read_megatron_args(std::string_view text, const std::string& file,
   Imported out;
   out.file = file;
   out.title = std::filesystem::path(file).stem().string();
-  Args args(ShellFlags(shell_words(text)), file, out);
+  Args args(ShellFlags(shell_words(text, file)), file, out);
   const bool is_slime = is_of_slime(args.all());
   out.format = is_slime ? "slime or miles flags" : "Megatron flags";
   const MegatronNumbers numbers = read_numbers(args);

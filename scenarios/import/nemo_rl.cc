@@ -130,7 +130,7 @@ void read_runtime(HydraConfig& recipe, Imported& out) {
   if (const auto size = recipe.find("policy.refit_buffer_size_gb")) {
     if (!(size->number() > 0 && size->number() < 1e6))
       size->fail(fmt::format("expected a size above 0 in GiB, got '{}'", shown(size->text)));
-    set_key(out.runtime, "refit_buffer", fmt::format("{} GiB", size->text), size->path);
+    set_key(out.runtime, "refit_buffer", fmt::format("{} GiB", size->number()), size->path);
   }
   if (const auto bucket = recipe.find("policy.generation.refit_cfg.sparse.storage.s3_bucket"))
     set_key(out.runtime, "s3_bucket", yaml_text(bucket->text), bucket->path);

@@ -190,7 +190,7 @@ void read_sglang(HydraConfig& recipe, Imported& out) {
   const auto data = recipe.find(cfg + "dp_size");
   if (data && data->integer(1, kMost) > 1) {
     if (recipe.flag(cfg + "enable_dp_attention", false)) {
-      set_key(part, "attention_data", data->text, data->path);
+      set_key(part, "attention_data", fmt::format("{}", data->integer(1, kMost)), data->path);
     } else {
       out.left_out.push_back(
           fmt::format("{}: {} copies inside one server; they are engines of their own here",

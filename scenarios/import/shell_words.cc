@@ -4,11 +4,16 @@
 #include <cctype>
 #include <map>
 
+#include <fmt/format.h>
+
+#include "base/error.h"
+
 namespace refit {
 namespace {
 
 // Substituted values can be substituted again; no command line is longer.
 constexpr std::size_t kMostWord = std::size_t{1} << 16;
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of all words
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -21,7 +26,7 @@ bool is_assignment(std::string_view word) {
 
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  Scanner(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
   std::vector<ShellWord> words() {
     while (at_ < text_.size()) step();
@@ -102,7 +107,9 @@ class Scanner {
   }
 
   void put(std::string_view text) {
-    for (const char c : text) put(c);
+    if (text.empty()) return;
+    put(text.front());
+    word_.append(text.substr(1, kMostWord - word_.size()));
   }
 
   // At a '$'.
@@ -143,6 +150,12 @@ class Scanner {
 
   void end_word() {
     if (in_word_) {
+      bytes_ += word_.size();
+      if (bytes_ > kMostBytes)
+        throw Error(ErrorCode::bad_input,
+                    fmt::format("{}:{}: variables make the words longer than {} MiB; take out what "
+                                "is no command",
+                                file_, word_line_, kMostBytes >> 20));
       if (is_assignment(word_)) {
         const std::size_t equals = word_.find('=');
         variables_[word_.substr(0, equals)] = word_.substr(equals + 1);
@@ -154,7 +167,8 @@ class Scanner {
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  const std::string& file_;
+  std::size_t at_ = 0, bytes_ = 0;
   int line_ = 1, word_line_ = 1, arrays_ = 0;
   char quote_ = 0;
   bool in_word_ = false;
@@ -171,7 +185,9 @@ std::string flag_name(std::string_view word) {
 
 }  // namespace
 
-std::vector<ShellWord> shell_words(std::string_view text) { return Scanner(text).words(); }
+std::vector<ShellWord> shell_words(std::string_view text, const std::string& file) {
+  return Scanner(text, file).words();
+}
 
 std::optional<std::string> open_variable(std::string_view word) {
   const std::size_t at = word.find('$');

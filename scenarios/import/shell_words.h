@@ -15,7 +15,10 @@ struct ShellWord {
 // The words of a shell script or of a command line: comments and line ends gone, quotes taken off,
 // variables that the script sets put in. A variable that it does not set stays as $NAME. Nothing is
 // run: $(commands) and arithmetic stay as they are. Arrays give their words where they are written.
-std::vector<ShellWord> shell_words(std::string_view text);
+//
+// Error(bad_input) with `file` and the line in front if variables make the words longer than 64 MiB
+// in all: three bytes of text can stand for a word of 64 KiB.
+std::vector<ShellWord> shell_words(std::string_view text, const std::string& file);
 
 // The $NAME that a script left open in a word, or nothing.
 std::optional<std::string> open_variable(std::string_view word);

@@ -35,7 +35,7 @@ class Overrides {
  public:
   Overrides(std::string_view text, const std::string& file, Imported& out) : out_(out) {
     std::size_t read = 0;
-    for (const ShellWord& word : shell_words(text)) {
+    for (const ShellWord& word : shell_words(text, file)) {
       if (!is_override(word.text)) continue;
       try {
         config_.apply(word.text, false);

@@ -368,6 +368,14 @@ TEST_CASE("config: absurd numbers are refused before anything is allocated", "[m
   REQUIRE_THROWS_WITH(parse(with(kQwenMoe, "num_experts", "65537")),
                       "config.json: key 'num_experts': expected an integer from 1 to 65536, got "
                       "65537");
+  // 64 prediction modules of as many blocks as letters, with three tensors each.
+  Config modules = with(kNemotron, "num_nextn_predict_layers", "64");
+  modules = with(modules, "mtp_hybrid_override_pattern", "\"" + std::string(9'000, '-') + "\"");
+  REQUIRE_THROWS_WITH(parse(modules, {.mtp = true}),
+                      Catch::Contains("config.json: with tensor 'mtp.layers.") &&
+                          Catch::Contains("the model has more than 200000 tensors, experts of a "
+                                          "layer counted as one; check its numbers of layers and "
+                                          "modules"));
   // 65,536 experts of 2^31 x 2^31 are 2^78 elements.
   Config huge = with(kQwenMoe, "num_experts", "65536");
   huge = with(with(huge, "moe_intermediate_size", "2147483648"), "hidden_size", "2147483648");

@@ -86,6 +86,12 @@ TEST_CASE("tensor model: what shapes and names cannot say is not guessed", "[mod
                   entry("model.layers.0.self_attn.k_proj.weight", "8, 16") + "}") ==
         "m.json: nothing says how long a head is: q_proj has 32 rows, k_proj 8, and there is no "
         "q_norm; use the model's config.json");
+  // 2^40 heads of one row each were taken for none, as their number did not fit.
+  CHECK(complaint("{" + entry("model.layers.0.self_attn.q_proj.weight", "1099511627776, 16") + "," +
+                  entry("model.layers.0.self_attn.k_proj.weight", "8, 16") + "," +
+                  entry("model.layers.0.self_attn.q_norm.weight", "1") + "}") ==
+        "m.json: q_proj has 1099511627776 rows, k_proj 8, q_norm 1: no whole heads, or more than "
+        "65536; use the model's config.json");
   CHECK(complaint("{" + entry("model.layers.0.mixer.conv1d.weight", "8, 1, 4") + "}") ==
         "m.json: no rule says how ranks divide model.layers.0.mixer.conv1d.weight; use the model's "
         "config.json");
@@ -139,6 +145,23 @@ TEST_CASE("checkpoint index: names and bytes can check a model", "[models][impor
         "1 tensor of m.json not in the index, such as model.layers.0.mlp.up_proj.weight\n"
         "1 tensor of the index not in m.json, such as b\n"
         "total_size is 65 bytes, m.json has 64\n");
+}
+
+TEST_CASE("checkpoint index: a model of countless experts is compared by their number",
+          "[models][import]") {
+  // A configuration of a few lines may have 10,000 layers of 65,536 experts: names for any memory.
+  ModelSpec model;
+  model.name = "m";
+  for (int layer = 0; layer < 10'000; ++layer) {
+    TensorSpec tensor;
+    tensor.name = fmt::format("model.layers.{}.mlp.experts.{{expert}}.up_proj.weight", layer);
+    tensor.experts = 65'536;
+    model.tensors.push_back(tensor);
+  }
+  CheckpointIndex index;
+  index.names = {"a"};
+  CHECK(differences(index, model) ==
+        std::vector<std::string>{"the index has 1 tensor, m has 655,360,000"});
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ TEST_CASE("a fault is read as it is written", "[scenarios][fault]") {
   CHECK(fault.detection_s == 2);
   CHECK(fault.rebuild_s == 3);
   CHECK(fault_of("{rank: 3, at: 12.5 %}").fraction == 0.125);
+  CHECK(fault_of("{rank: 3, at: 100%}").fraction == 1);
   CHECK_FALSE(parse_scenario(std::string(kBase, std::string(kBase).find("fault")), "s.yaml").fault);
 }
 
@@ -59,7 +60,13 @@ TEST_CASE("a fault that makes no sense is refused with what would", "[scenarios]
         "s.yaml:9:23: fault.kind: a link can only go dark; leave this out, or write the rank");
   CHECK(complaint("{rank: 3, at: 150 %}") ==
         "s.yaml:9:22: fault.at: expected a percentage from 0 % to 100 %, got '150 %'");
-  CHECK(complaint("{rank: 3, at: soon %}").find("expected a percentage") != std::string::npos);
+  for (const char* wrong :
+       {"soon %", "%", "5 % %", "0x10 %", "nan %", "-1 %", "1e400 %"}) {
+    CAPTURE(wrong);
+    CHECK(complaint(fmt::format("{{rank: 3, at: '{}'}}", wrong)) ==
+          fmt::format("s.yaml:9:22: fault.at: expected a percentage from 0 % to 100 %, got '{}'",
+                      wrong));
+  }
   CHECK(complaint("{rank: 3, at: 40}").find("s.yaml:9:22: fault.at: ") == 0);
   CHECK(complaint("{rank: 3, rebuild: 1 s}") ==
         "s.yaml:9:27: fault.rebuild: only policy: rebuild makes connections anew");

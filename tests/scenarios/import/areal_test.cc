@@ -34,9 +34,9 @@ TEST_CASE("AReaL: short strings take FSDP, or Megatron with pipelines or experts
 
 TEST_CASE("AReaL: strings stand in scripts and in YAML, one of several is chosen",
           "[scenarios][import]") {
-  CHECK(areal_allocations("python3 x.py allocation_mode=sglang:d1+d1 \\\n cluster.n_nodes=1") ==
-        std::vector<std::string>{"sglang:d1+d1"});
-  CHECK(areal_allocations("# c\nallocation_mode: \"sglang:d2+fsdp:d2\"\n") ==
+  CHECK(areal_allocations("python3 x.py allocation_mode=sglang:d1+d1 \\\n cluster.n_nodes=1",
+                          "x") == std::vector<std::string>{"sglang:d1+d1"});
+  CHECK(areal_allocations("# c\nallocation_mode: \"sglang:d2+fsdp:d2\"\n", "x") ==
         std::vector<std::string>{"sglang:d2+fsdp:d2"});
   const std::string two = "sglang:d1+d1\nvllm:d2+d2\n";
   CHECK(read(two, 2).title == "vllm:d2+d2");
@@ -59,6 +59,12 @@ TEST_CASE("AReaL: what is wrong is shown in the string", "[scenarios][import]") 
              Catch::Contains("attn has 4 ranks, ffn 2"));
   CHECK_THAT(complaint("sglang:d4+d4 "), Catch::Contains("no error"));
   CHECK_THAT(complaint("sglang:d1000000t1000000+d4"), Catch::Contains("more ranks"));
+  // The product of the degrees is 2^64, which was taken for 0.
+  CHECK_THAT(complaint("sglang:d4+megatron:d65536p65536t65536c65536"),
+             Catch::Contains("more ranks"));
+  CHECK_THAT(complaint("sglang:d4+megatron:(attn:d1000000p1000000t1000000c1000000|"
+                       "ffn:d1000000p1000000t1000000e1000000c1000000)"),
+             Catch::Contains("more ranks"));
   CHECK_THAT(complaint("hello"), Catch::Contains("no allocation string in it"));
 }
 

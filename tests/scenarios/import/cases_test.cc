@@ -181,7 +181,7 @@ TEST_CASE("cases: allocation strings of AReaL", "[cases]") {
   const auto folder = cases_folder("verl");
   if (!folder) return;
   const std::string text = text_of(*folder + "/areal-allocation-strings.txt");
-  const std::vector<std::string> all = areal_allocations(text);
+  const std::vector<std::string> all = areal_allocations(text, "x");
   REQUIRE(all.size() >= 5);
   for (std::size_t i = 0; i < all.size(); ++i) {
     CAPTURE(all[i]);

@@ -1,5 +1,6 @@
 #include "scenarios/import/megatron_args.h"
 
+#include "base/yaml.h"
 #include "scenarios/import/shell_words.h"
 #include "scenarios/scenario.h"
 #include "tests/scenarios/import/import_test.h"
@@ -9,7 +10,7 @@ namespace {
 
 std::string words_of_text(const std::string& text) {
   std::string words;
-  for (const ShellWord& word : shell_words(text)) words += "<" + word.text + ">";
+  for (const ShellWord& word : shell_words(text, "x")) words += "<" + word.text + ">";
   return words;
 }
 
@@ -30,7 +31,21 @@ TEST_CASE("shell: words without comments, quotes and line ends", "[scenarios][im
   CHECK(words_of_text("ARGS=(\n  --a 1  # one\n  --f ([0]*3+[1]*2)\n)\nrun ${ARGS[@]}") ==
         "<--a><1><--f><([0]*3+[1]*2)><run>");
   CHECK(words_of_text("n=$((2 * 3)) m=$(nproc)") == "<n=$((2 * 3))><m=$(nproc)>");
-  CHECK(shell_words("a\n\nb")[1].line == 3);
+  CHECK(shell_words("a\n\nb", "x")[1].line == 3);
+}
+
+TEST_CASE("shell: variables do not fill the memory", "[scenarios][import]") {
+  // Two words of 32 KiB made one of 64 KiB, and each "$b" another, without end.
+  const std::string text = "a=" + std::string(1 << 15, 'x') + "\nb=$a$a\n";
+  const auto words_with = [&](int times) {
+    std::string more = text;
+    for (int i = 0; i < times; ++i) more += "$b\n";
+    return shell_words(more, "s.sh").size();
+  };
+  // 32 KiB + 64 KiB + 1022 x (64 KiB - 2 bytes) are below 64 MiB; with one more they are not.
+  CHECK(words_with(1022) == 1024);
+  CHECK(error_in([&] { words_with(1100); }) ==
+        "s.sh:1025: variables make the words longer than 64 MiB; take out what is no command");
 }
 
 TEST_CASE("Megatron: lists of layers with experts are multiplied out", "[scenarios][import]") {
@@ -159,6 +174,29 @@ TEST_CASE("Megatron: wrong values are named with their line", "[scenarios][impor
   CHECK_THAT(error_in([] { read("ls -l\n"); }), Catch::Contains("no flags of Megatron in it"));
   CHECK(says(read("--num-layers 4 --world-size 8 --new-expert-parallel 3\n").left_out,
              "--new-expert-parallel 3 (line 1): not understood"));
+}
+
+TEST_CASE("Megatron: what is written of a script is YAML, whatever bytes it has",
+          "[scenarios][import]") {
+  // Half a surrogate pair, an overlong letter, a code point beyond Unicode: their leading bits are
+  // those of UTF-8, so they were copied into comments, which YAML refuses.
+  const std::string slime =
+      "--num-layers 4 --actor-num-nodes 2 --colocate --rollout-num-gpus-per-engine 8 ";
+  ImportAnswers answers;
+  answers.cluster = "dgx_h100";
+  answers.model = "m.json";
+  for (const char* bytes : {"\xed\xa0\x80", "\xe0\x81\x81", "\xf4\x90\x80\x80", "\xff", "\x04"}) {
+    Imported out = read(slime + "--new-expert-parallel " + bytes);
+    out.title = out.file = bytes;
+    out.assumptions.push_back(bytes);
+    std::string text;
+    REQUIRE_NOTHROW(text = scenario_text(out, answers));
+    REQUIRE_NOTHROW(YamlNode::parse_text(text, "written").at("training"));
+  }
+  const Imported out = read(slime + "--new-expert-parallel \xc3\xa9\xed\xa0\x80");
+  REQUIRE(says(out.left_out, "--new-expert-parallel"));
+  CHECK_THAT(scenario_text(out, answers),
+             Catch::Contains("#   --new-expert-parallel \xc3\xa9\\xed\\xa0\\x80 (line 1): not"));
 }
 
 }  // namespace

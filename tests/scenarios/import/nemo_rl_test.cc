@@ -57,6 +57,18 @@ TEST_CASE("NeMo RL: nodes of generation are taken off those of training", "[scen
   CHECK(out.left_out.empty());
 }
 
+TEST_CASE("NeMo RL: numbers are written as a scenario has them", "[scenarios][import]") {
+  // A division leaves 2.0, and YAML may say 5. or .5; what was written then could not be read.
+  const std::string cfg = "+policy.generation.sglang_cfg.";
+  const Imported out =
+      read({"policy.generation.backend=sglang", cfg + "tp_size=8", cfg + "dp_size=2.0",
+            cfg + "enable_dp_attention=true", "+policy.refit_buffer_size_gb=5."});
+  CHECK(find_key(out.generation, "attention_data")->value == "2");
+  CHECK(find_key(out.runtime, "refit_buffer")->value == "5 GiB");
+  CHECK(find_key(read({"+policy.refit_buffer_size_gb=.5"}).runtime, "refit_buffer")->value ==
+        "0.5 GiB");
+}
+
 TEST_CASE("NeMo RL: a recipe is a scenario that can be read", "[scenarios][import]") {
   ImportAnswers answers;
   answers.cluster = "dgx_h100";
