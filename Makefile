@@ -5,8 +5,8 @@ help:
 	@echo 'make demo      install packages if missing, build, predict one published refit'
 	@echo 'make test      build and run all tests (what .ci/run does)'
 	@echo 'make asan      the same tests under address and undefined behaviour sanitizers'
-	@echo 'make tsan      the tests of threads and processes (inproc, tcp) under the thread sanitizer'
-	@echo 'make fuzz      fuzz the readers of deltas and of all that is imported, FUZZ_SECONDS=60 each (needs clang)'
+	@echo 'make tsan      the tests of threads and processes (deltas, inproc, tcp) under the thread sanitizer'
+	@echo 'make fuzz      fuzz the readers of scenarios, of deltas and of all that is imported, FUZZ_SECONDS=60 each (needs clang)'
 	@echo 'make bench     build and run the benchmarks'
 	@echo 'make performance  the same, written to docs/performance.md'
 	@echo 'make instruction_counts  count the fixed runs anew, written to tests/instruction_counts.txt'
@@ -33,7 +33,7 @@ tsan: packages
 
 FUZZ_SECONDS ?= 60
 # Read, not written; every target passes over what is not its own.
-FUZZ_SEEDS := tests/topology/import/corpus tests/scenarios/import/corpus models/catalog examples/machines examples/layouts
+FUZZ_SEEDS := tests/topology/import/corpus tests/scenarios/import/corpus models/catalog examples/machines examples/layouts scenarios/small
 fuzz: packages
 	cmake --preset fuzz
 	cmake --build --preset fuzz

@@ -31,6 +31,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   try {
     ClusterFiles files;
     add_cluster_file(given, "file", files);
+    // A few bytes may name 250,000 hosts, which take seconds here and show nothing new.
+    if (files.fabric && files.fabric->nodes() > 10'000) return 0;
     ClusterAnswers answers;
     answers.catalog = "dgx_h100";
     const ImportedCluster cluster = import_cluster(files, answers);
