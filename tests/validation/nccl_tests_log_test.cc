@@ -85,6 +85,27 @@ TEST_CASE("tags of srun and mpirun in front of lines and inside of rows are left
   CHECK(sweeps[0].points.at(0).seconds == Approx(10e-6));
 }
 
+TEST_CASE("times and names that log collectors put in front are left out",
+          "[validation][nccl_tests]") {
+  const std::string front =
+      GENERATE(std::string("2026-01-02T03:04:05.678901Z "), std::string("2026-01-02 03:04:05,678 "),
+               std::string("[pod/nccl-worker-0/main] "), std::string("node-a: "),
+               std::string("[pod/w-0/main] 2026-01-02T03:04:05Z "));
+  CAPTURE(front);
+  const std::string plain =
+      header(1, 4) + "   4096  1024  float  sum  -1  10.0  0.4  0.6  0  9.0  0.4  0.6  0\n";
+  std::string fronted;
+  for (std::size_t at = 0; at < plain.size();) {
+    const std::size_t end = plain.find('\n', at) + 1;
+    fronted += front + plain.substr(at, end - at);
+    at = end;
+  }
+  const auto sweeps = read_nccl_tests_log(fronted, "all_reduce.log");
+  REQUIRE(sweeps.size() == 1);
+  CHECK(sweeps[0].ranks == 4);
+  CHECK(sweeps[0].points.at(0).seconds == Approx(10e-6));
+}
+
 TEST_CASE("rows without bytes and runs marked N/A are left out", "[validation][nccl_tests]") {
   const auto sweeps = read_nccl_tests_log(
       header(2, 1) +

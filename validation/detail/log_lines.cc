@@ -33,12 +33,55 @@ std::size_t bracket_tag_at(std::string_view text) {
   return end;
 }
 
+std::size_t blanks_at(std::string_view text) {
+  std::size_t count = 0;
+  while (count < text.size() && is_blank(text[count])) ++count;
+  return count;
+}
+
+// Length of "2026-01-02T03:04:05.678Z", with a blank for the T, too; 0 if something else.
+std::size_t time_at(std::string_view text) {
+  constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
+  if (text.size() < kForm.size()) return 0;
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    const bool fits = kForm[i] == 'd'   ? is_digit(text[i])
+                      : kForm[i] == 'T' ? text[i] == 'T' || text[i] == ' '
+                                        : text[i] == kForm[i];
+    if (!fits) return 0;
+  }
+  std::size_t end = kForm.size();
+  while (end < text.size() && !is_blank(text[end])) ++end;
+  return end;
+}
+
+// Length of a name in front of a line of nccl-tests, as in "node-a: # size" or "3: 1024 256 float".
+std::size_t name_at(std::string_view text) {
+  const std::size_t end = text.find(": ");
+  if (end == 0 || end == std::string_view::npos || blanks_at(text) > 0) return 0;
+  if (text.substr(0, end).find_first_of(" \t#") != std::string_view::npos) return 0;
+  // Only of rows and comments: other lines have a name and a number, too.
+  const std::vector<std::string_view> words = words_of(text.substr(end + 1));
+  const auto is_whole = [&](std::size_t i) { return digits_at(words[i]) == words[i].size(); };
+  const bool is_row = words.size() > 5 && is_whole(0) && is_whole(1) && !is_whole(2);
+  const bool is_comment = !words.empty() && words[0].starts_with('#');
+  return is_row || is_comment ? end + 1 : 0;
+}
+
+std::size_t pod_at(std::string_view text) {
+  const std::size_t end = text.find("] ");
+  return text.starts_with("[pod/") && end != std::string_view::npos ? end + 1 : 0;
+}
+
 }  // namespace
 
 std::string without_tags(std::string_view line) {
-  while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
+  line.remove_prefix(blanks_at(line));
   const std::size_t digits = digits_at(line);
   if (digits > 0 && line.substr(digits).starts_with(": ")) line.remove_prefix(digits + 2);
+  for (const auto& tag_at : {pod_at, time_at, name_at}) {
+    line.remove_prefix(tag_at(line));
+    line.remove_prefix(blanks_at(line));
+  }
   std::string text;
   while (!line.empty()) {
     const std::size_t tag = bracket_tag_at(line);

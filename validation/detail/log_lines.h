@@ -8,7 +8,8 @@
 namespace refit::detail {
 
 // A line of a job's output without what launchers put in front or in between: "3: " of srun -l,
-// "[0]" and "[1,0]<stdout>:" of mpirun, which may stand inside of a row, between two numbers.
+// "node-a: " of pdsh, a time or "[pod/x/y] " of kubectl logs, "[0]" and "[1,0]<stdout>:" of mpirun,
+// which may stand inside of a row, between two numbers.
 std::string without_tags(std::string_view line);
 
 std::vector<std::string_view> words_of(std::string_view line);
