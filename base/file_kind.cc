@@ -42,13 +42,33 @@ FileKind kind_of_xml(std::string_view text) {
   const std::string_view root = root_of(text);
   if (root == "system") return FileKind::nccl_topology;
   if (root == "graphs") return FileKind::nccl_graph;
+  if (root == "topology" && has(text, "hwloc")) return FileKind::lstopo;
   return FileKind::xml;
+}
+
+// Tools that people try first. A better file may follow in the same text.
+FileKind kind_of_other_tool(std::string_view line) {
+  if (has(line, "| NVIDIA-SMI ")) return FileKind::smi_table;
+  if (has(line, "==(") && has(line, ")==>")) return FileKind::iblinkinfo;
+  if (has(line, " NCCL INFO ")) return FileKind::nccl_log;
+  if (starts(line, "ClusterName=") || starts(line, "TopologyPlugin=")) return FileKind::slurm_main;
+  return FileKind::unknown;
+}
+
+// The matrix of topo -p2p has words of its own, and none of a distance.
+bool is_p2p(std::string_view text) {
+  for (const std::string_view distance : {"PIX", "PXB", "PHB", "NODE", "SYS"}) {
+    if (has(text, distance)) return false;
+  }
+  return has(text, "OK") && has(text, "GPU1");
 }
 
 // What a line gives away, or unknown.
 FileKind kind_of_line(std::string_view raw) {
   std::string_view line = trimmed(raw);
   if (starts(line, "\x1b[")) line.remove_prefix(std::min(line.find('m'), line.size() - 1) + 1);
+  if (has(line, "ROCm System Management Interface") || has(line, "between two GPUs"))
+    return FileKind::rocm_smi;
   if (starts(line, "GPU0") && (has(line, "GPU1") || has(line, "Affinity") || has(line, " X ")))
     return FileKind::smi_matrix;
   const bool is_port_list = starts(line, "Switch") && has(line, " \"S-");
@@ -64,8 +84,22 @@ FileKind kind_of_line(std::string_view raw) {
   for (const std::string_view start : {"sglang:d", "sglang.d", "vllm:d", "vllm.d"}) {
     if (starts(line, start)) return FileKind::areal_allocation;
   }
-  if (has(line, "allocation_mode")) return FileKind::areal_allocation;
+  const bool is_backend =
+      starts(line, "backend:") && (has(line, "sglang:d") || has(line, "vllm:d"));
+  if (is_backend || has(line, "allocation_mode")) return FileKind::areal_allocation;
   return FileKind::unknown;
+}
+
+// A definition at the left margin; shells write theirs otherwise, but may hold a piece of Python.
+bool is_python(std::string_view text) {
+  if (starts(text, "#!") && has(text.substr(0, text.find('\n')), "sh")) return false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    if ((starts(line, "def ") || starts(line, "async def ")) && has(line, "(")) return true;
+    at = end + 1;
+  }
+  return false;
 }
 
 FileKind kind_of_json(std::string_view text) {
@@ -80,7 +114,7 @@ FileKind kind_of_json(std::string_view text) {
 
 // YAML is told by the keys at its left margin.
 FileKind kind_of_yaml(std::string_view text) {
-  bool cluster = false, group = false, nodes = false;
+  bool cluster = false, group = false, nodes = false, others = false;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = text.substr(at, end - at);
@@ -93,8 +127,12 @@ FileKind kind_of_yaml(std::string_view text) {
     if (starts(line, "- topology:")) return FileKind::slurm_yaml;
     group |= starts(line, "gpus_per_node:") || starts(line, "groups:");
     nodes |= starts(line, "nodes:");
+    // Settings of trainings have a `cluster:` and much else.
+    for (const std::string_view key : {"actor:", "rollout:", "generation:", "data:", "eval:",
+                                       "tokenizer:", "experiment_name:", "trainer:"})
+      others |= starts(line, key);
   }
-  return cluster || group || nodes ? FileKind::cluster : FileKind::unknown;
+  return (cluster || group || nodes) && !others ? FileKind::cluster : FileKind::unknown;
 }
 
 }  // namespace
@@ -107,13 +145,18 @@ FileKind file_kind(std::string_view text) {
   if (has(text, std::string_view("\0", 1))) return FileKind::binary;
   if (text[first] == '<') return kind_of_xml(text.substr(first));
   if (text[first] == '{') return kind_of_json(text);
+  if (is_python(text)) return FileKind::python;
+  FileKind other = FileKind::unknown;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    const FileKind kind = kind_of_line(text.substr(at, end - at));
+    const std::string_view line = text.substr(at, end - at);
+    const FileKind kind = kind_of_line(line);
+    if (kind == FileKind::smi_matrix && is_p2p(text)) return FileKind::smi_p2p;
     if (kind != FileKind::unknown) return kind;
+    if (other == FileKind::unknown) other = kind_of_other_tool(trimmed(line));
     at = end + 1;
   }
-  return kind_of_yaml(text);
+  return other == FileKind::unknown ? kind_of_yaml(text) : other;
 }
 
 std::string_view words_of(FileKind kind) {
@@ -154,6 +197,24 @@ std::string_view words_of(FileKind kind) {
       return "a system file of NCCL M2N";
     case FileKind::m2n_model:
       return "a model file of NCCL M2N";
+    case FileKind::python:
+      return "a Python program, which makes its flags while it runs (give the command that it "
+             "starts, which its log shows)";
+    case FileKind::smi_p2p:
+      return "the output of nvidia-smi topo -p2p, which has no NICs and no NVLink counts; run "
+             "nvidia-smi topo -m";
+    case FileKind::smi_table:
+      return "the output of nvidia-smi, which has no topology; run nvidia-smi topo -m";
+    case FileKind::rocm_smi:
+      return "the output of AMD's tool, which has no NICs; RCCL's NCCL_TOPO_DUMP_FILE has them";
+    case FileKind::lstopo:
+      return "XML of hwloc (lstopo), which does not tell NICs' speeds; NCCL_TOPO_DUMP_FILE does";
+    case FileKind::iblinkinfo:
+      return "the output of iblinkinfo; ibnetdiscover has the same cables with both ends' kinds";
+    case FileKind::slurm_main:
+      return "a slurm.conf; what joins nodes is in the topology.conf or topology.yaml beside it";
+    case FileKind::nccl_log:
+      return "a log of NCCL; NCCL_TOPO_DUMP_FILE writes the topology itself";
     case FileKind::m2n_layers:
       return "a layer file of NCCL M2N, which has no element types, and which no program reads";
     case FileKind::hf_config:

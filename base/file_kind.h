@@ -25,6 +25,15 @@ enum class FileKind {
   areal_allocation,
   m2n_system,
   m2n_model,
+  python,
+  // What tools print or read that has less than the files above, or nothing, of a topology.
+  smi_p2p,     // nvidia-smi topo -p2p
+  smi_table,   // nvidia-smi alone
+  rocm_smi,    // rocm-smi or amd-smi
+  lstopo,      // hwloc's XML
+  iblinkinfo,
+  slurm_main,  // slurm.conf
+  nccl_log,    // NCCL_DEBUG=INFO
   m2n_layers,  // NCCL M2N's older schema, which no program of its reads
   hf_config,
   safetensors_index,

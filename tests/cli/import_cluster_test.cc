@@ -74,5 +74,29 @@ TEST_CASE("import cluster: wrong kinds, plans and answers without a file are ref
   CHECK(has(alone.err, "complete the files of --nccl-topo"));
 }
 
+TEST_CASE("import cluster: output of tools that say less is named, with the tool that says more",
+          "[cli][import]") {
+  const Folder folder;
+  const auto said = [&](const std::string& text) {
+    const Outcome outcome = refit_program({"import", "cluster", folder.write("f", text)});
+    CHECK(outcome.code == 2);
+    return outcome.err;
+  };
+  CHECK(has(said("\tGPU0\tGPU1\nGPU0\tX\tOK\nGPU1\tOK\tX\n"), "nvidia-smi topo -p2p"));
+  CHECK(has(said("| NVIDIA-SMI 550.54  Driver Version: 550.54 |\n"), "run nvidia-smi topo -m"));
+  CHECK(has(said("=== Link Type between two GPUs ===\n       GPU0   GPU1\nGPU0   0      XGMI\n"),
+            "AMD's tool"));
+  CHECK(has(said("<topology version=\"2.0\"><!-- hwloc --></topology>"), "XML of hwloc"));
+  CHECK(has(said("  1  1[ ] ==( 4X 106.25 Gbps Active/ LinkUp)==>  3  1[ ] \"n\" ( )\n"),
+            "iblinkinfo"));
+  CHECK(has(said("ClusterName=c\nNodeName=n[0-3]\n"), "a slurm.conf"));
+  CHECK(has(said("n:1:2 [0] NCCL INFO CPU/0 (1/1/2)\n"), "a log of NCCL"));
+  // A settings file of a training has a cluster in it, but is none.
+  CHECK(has(said("cluster:\n  n_nodes: 1\nactor:\n  path: x\n"), "none of the files we know"));
+  // What is asked for may follow: people paste both.
+  CHECK(has(said("| NVIDIA-SMI 550.54 |\nn:1:2 [0] NCCL INFO x\n" + std::string(kMatrix)),
+            "--nvlink-bandwidth RATE"));
+}
+
 }  // namespace
 }  // namespace refit

@@ -54,12 +54,19 @@ class Reader {
     fabric.channel_adapters = std::max(adapters, static_cast<int>(seen_adapters_.size()));
     fabric.aggregation_nodes = static_cast<int>(network_.aggregation.size());
     find_blocks(fabric.shape);
+    const auto counted = [](int count, const char* one, const char* many) {
+      return fmt::format("{} {}", count, count == 1 ? one : many);
+    };
     fabric.shape.facts.push_back(fmt::format(
-        "fabric: {} switches ({} leaves, {} spines), {} host adapters, {} cables between leaves "
-        "and spines, {} to {} per leaf",
-        fabric.switches, fabric.leaves, fabric.spines,
-        fabric.channel_adapters - fabric.aggregation_nodes, fabric.cables, fabric.fewest_uplinks,
-        fabric.most_uplinks));
+        "fabric: {} ({}, {}), {}, {} between leaves and spines, {} per leaf",
+        counted(fabric.switches, "switch", "switches"), counted(fabric.leaves, "leaf", "leaves"),
+        counted(fabric.spines, "spine", "spines"),
+        counted(fabric.channel_adapters - fabric.aggregation_nodes, "host adapter",
+                "host adapters"),
+        counted(fabric.cables, "cable", "cables"),
+        fabric.fewest_uplinks == fabric.most_uplinks
+            ? fmt::format("{}", fabric.most_uplinks)
+            : fmt::format("{} to {}", fabric.fewest_uplinks, fabric.most_uplinks)));
     return fabric;
   }
 

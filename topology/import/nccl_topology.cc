@@ -122,7 +122,10 @@ class Reader {
     std::optional<XmlNode> gpu;
     bool has_device = false;
     for (const XmlNode& child : pci.children()) {
-      if (child.name() == "gpu") gpu = child;
+      if (child.name() == "gpu") {
+        if (gpu) fail(child, "a second <gpu> in one <pci>; each GPU is a PCI device of its own");
+        gpu = child;
+      }
       has_device |= child.name() == "gpu" || child.name() == "nic" || child.name() == "pci";
     }
     if (gpu) {
@@ -166,8 +169,10 @@ class Reader {
 
   // `above` is the device or the CPU that the <nic> hangs on.
   void read_nets(const XmlNode& nic, const XmlNode& above, Host& host) {
+    bool has_net = false;
     for (const XmlNode& net : nic.children()) {
       if (net.name() != "net") continue;
+      has_net = true;
       require_new(net, "dev", host.nic_numbers);
       Nic found{above,
                 {std::string(net.attribute("name")), 0, {}},
@@ -188,6 +193,9 @@ class Reader {
       if (host.nics.size() > kMostDevices)
         fail(net, fmt::format("more than {} NICs in one host", kMostDevices));
     }
+    if (!has_net && !nic_notes_.is_full())
+      nic_notes_.add(fmt::format(
+          "line {}: a <nic> without a <net> in it, which has its speed, is left out", nic.line()));
   }
 
   // All bytes of NICs below a device that has no GPU below it pass its link.

@@ -50,6 +50,21 @@ const std::string kDump = in_system(R"(
 
 }  // namespace
 
+TEST_CASE("nccl topology: files written by hand lose no GPU and no NIC in silence", "[import]") {
+  REQUIRE_THROWS_WITH(
+      read_nccl_topology(in_system("<cpu><pci busid=\"1\"><gpu dev=\"0\"/>\n<gpu dev=\"1\"/></pci>"
+                                   "</cpu>"),
+                         "h.xml"),
+      "h.xml:2: a second <gpu> in one <pci>; each GPU is a PCI device of its own");
+  const NcclTopology topology = read_nccl_topology(
+      in_system("<cpu><pci busid=\"1\" class=\"0x030200\"><gpu dev=\"0\"/></pci>\n"
+                "<pci busid=\"2\"><nic dev=\"mlx5_0\" speed=\"400000\"/></pci></cpu>"),
+      "h.xml");
+  REQUIRE(topology.hosts[0].nics.empty());
+  REQUIRE(has_note(topology.assumed.nic_rates,
+                   "line 2: a <nic> without a <net> in it, which has its speed, is left out"));
+}
+
 TEST_CASE("nccl topology: a dump says GPUs by dev, NICs, distances and NVLink", "[import]") {
   const NcclTopology topology = read_nccl_topology(kDump, "node.xml");
   REQUIRE_FALSE(topology.is_hint);
