@@ -1,5 +1,6 @@
 #include "report/export/goal.h"
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 
@@ -9,14 +10,18 @@
 namespace refit {
 namespace {
 
+// LogGOPSim takes the gap of all bytes but the first, and wraps below 0 where there is none; a
+// message of one byte costs what one of none should.
+std::int64_t size_of(const RankEvent& event) { return std::max<std::int64_t>(1, event.bytes); }
+
 void write_event(std::ostream& out, const RankEvent& event, std::size_t label) {
   switch (event.kind) {
     case EventKind::send:
-      fmt::print(out, "l{}: send {}b to {} tag {}\n", label, event.bytes, event.peer.value,
+      fmt::print(out, "l{}: send {}b to {} tag {}\n", label, size_of(event), event.peer.value,
                  event.tag);
       break;
     case EventKind::receive:
-      fmt::print(out, "l{}: recv {}b from {} tag {}\n", label, event.bytes, event.peer.value,
+      fmt::print(out, "l{}: recv {}b from {} tag {}\n", label, size_of(event), event.peer.value,
                  event.tag);
       break;
     case EventKind::work:

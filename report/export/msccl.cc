@@ -333,8 +333,10 @@ std::string Compiler::xml(const std::string& name) const {
     const RankCode& rank = ranks_[r];
     pugi::xml_node gpu = algo.append_child("gpu");
     set(gpu, "id", r);
-    set(gpu, "i_chunks", rank.buffers.input_chunks);
-    set(gpu, "o_chunks", rank.buffers.output_chunks);
+    // microsoft/msccl takes a buffer of as many chunks as the whole call has, or none; what a rank
+    // does not need of it is never touched.
+    set(gpu, "i_chunks", rank.buffers.input_chunks > 0 ? chunks : 0);
+    set(gpu, "o_chunks", rank.buffers.output_chunks > 0 ? chunks : 0);
     set(gpu, "s_chunks", rank.buffers.scratch_chunks);
     for (std::size_t b = 0; b < rank.blocks.size(); ++b) {
       const Block& block = rank.blocks[b];

@@ -152,6 +152,32 @@ TEST_CASE("export msccl: an interpreter fills every output with what belongs the
   }
 }
 
+TEST_CASE("export msccl: buffers have the chunks of the whole call, whatever a rank needs of them",
+          "[cli][export]") {
+  // 9 rows are 3 each for ranks 0 to 2, and 5 and 4 for ranks 3 and 4. microsoft/msccl refuses a
+  // rank whose i_chunks or o_chunks is neither 0 nor nchunksperloop.
+  const Folder folder;
+  const std::string scenario =
+      folder.write("s.yaml",
+                   "scenario: rows\ncluster: {catalog: dgx_h100, nodes: 1}\ntensors:\n  - name: w\n"
+                   "    shape: [9, 64]\n    dtype: bf16\n"
+                   "    source: {ranks: 0..2, placements: [shard(0)]}\n"
+                   "    destination: {ranks: 3..4, placements: ['shard(0, balanced)']}\n");
+  const Outcome outcome = refit_program({"export", "msccl", scenario, "--strategy", "direct"});
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  pugi::xml_document document;
+  REQUIRE(document.load_string(outcome.out.c_str()));
+  const pugi::xml_node algo = document.child("algo");
+  const int chunks = algo.attribute("nchunksperloop").as_int();
+  CHECK(chunks == 5);
+  for (const pugi::xml_node& gpu : algo.children("gpu")) {
+    const int id = gpu.attribute("id").as_int();
+    CHECK(gpu.attribute("i_chunks").as_int() == (id < 3 ? chunks : 0));
+    CHECK(gpu.attribute("o_chunks").as_int() == (id == 3 || id == 4 ? chunks : 0));
+  }
+}
+
 TEST_CASE("export msccl: what does not fit is refused with the op or the limit", "[cli][export]") {
   const Outcome collective = refit_program(
       {"export", "msccl", kSmall + "moe_two_racks.yaml", "--strategy", "gather_broadcast"});

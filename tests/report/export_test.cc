@@ -84,15 +84,15 @@ TEST_CASE("rank events: work and what follows it, and a barrier that closes all 
         "l0: calc 2000\n"  // 2 us
         "l1: send 5b to 1 tag 0\nl1 requires l0\n"
         "l2: calc 0\nl2 requires l0\nl2 requires l1\n"  // all so far
-        "l3: recv 0b from 1 tag 1\nl3 requires l2\n"
-        "l4: send 0b to 1 tag 2\nl4 requires l2\nl4 requires l3\n"
+        "l3: recv 1b from 1 tag 1\nl3 requires l2\n"
+        "l4: send 1b to 1 tag 2\nl4 requires l2\nl4 requires l3\n"
         "l5: calc 0\nl5 requires l3\nl5 requires l4\n"
         "l6: send 6b to 1 tag 3\nl6 requires l5\n"
         "}\n"
         "\nrank 1 {\n"
         "l0: recv 5b from 0 tag 0\n"
-        "l1: send 0b to 0 tag 1\nl1 requires l0\n"
-        "l2: recv 0b from 0 tag 2\nl2 requires l0\n"
+        "l1: send 1b to 0 tag 1\nl1 requires l0\n"
+        "l2: recv 1b from 0 tag 2\nl2 requires l0\n"
         "l3: calc 0\nl3 requires l1\nl3 requires l2\n"
         "l4: recv 6b from 0 tag 3\nl4 requires l3\n"
         "}\n");
