@@ -145,7 +145,7 @@ class NicPart {
       draft_.missing(
           fmt::format("--distance {}=RATE", distance),
           fmt::format("between a GPU and a NIC that are {} apart, as in 20GB/s: some GPUs have "
-                      "no nearer NIC",
+                      "no nearer NIC (NCCL's PXN sends at the rate of NVLink)",
                       distance));
     }
     if (group.nic_bytes_per_s == 0) return;
