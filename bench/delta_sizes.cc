@@ -97,13 +97,11 @@ void print_model() {
     model.learning_rate = rate;
     const Pair pair = updated(model, 1);
     const double n = measure_entropy(pair.before, pair.after).changed;
-    fmt::print("    {{{:.3e}, {{{:.4f}, {:.4f}, {:.4f}, {:.4f}, {:.4f}, {:.4f}}}}},\n",
+    fmt::print("    {{{:.3e}, {{{:.4f}, {:.4f}, {:.4f}, {:.4f}}}}},\n",
                n / static_cast<double>(kElements), segments_bytes(pair, DeltaMode::rice) / n,
                segments_bytes(pair, DeltaMode::conditioned) / n,
-               segments_bytes(pair, DeltaMode::overwrite) / n,
-               baseline_bytes(pair, Baseline::nemo_overwrite) / n,
                baseline_bytes(pair, Baseline::nemo_xor) / n,
-               baseline_bytes(pair, Baseline::slime_xor) / n);
+               baseline_bytes(pair, Baseline::nemo_overwrite) / n);
   }
 }
 

@@ -52,9 +52,8 @@ std::vector<std::pair<std::string, std::string>> delta_facts(
     sizes = fmt::format("{:.3f} in codes, {:.3f} with the payloads' heads",
                         static_cast<double>(sum.code_bytes) / changed,
                         static_cast<double>(sum.payload_bytes) / changed);
-    if (const auto codec = delta_codec_named(to_string(coding.codec)))
-      sizes += fmt::format("; size model ({}, long segments) {:.3f}", to_string(coding.codec),
-                           bytes_per_change(*codec, rate));
+    sizes += fmt::format("; size model ({}, long segments) {:.3f}", to_string(coding.codec),
+                         bytes_per_change(coding.codec, rate));
   }
   facts.emplace_back("bytes per change", sizes);
   facts.emplace_back(

@@ -1,27 +1,10 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
+
+#include "base/codec.h"
 
 namespace refit {
-
-// How a plan or a prediction may say that changes travel.
-enum class DeltaCodec {
-  rice,            // profile P
-  conditioned,     // profile C
-  overwrite,       // ours, for receivers without trusted old elements
-  nemo_overwrite,  // the others: delta/baselines
-  nemo_xor,
-  slime_xor,
-  index_value,
-};
-inline constexpr DeltaCodec kDeltaCodecs[] = {DeltaCodec::rice,       DeltaCodec::conditioned,
-                                              DeltaCodec::overwrite,  DeltaCodec::nemo_overwrite,
-                                              DeltaCodec::nemo_xor,   DeltaCodec::slime_xor,
-                                              DeltaCodec::index_value};
-
-std::string_view name(DeltaCodec codec);
-std::optional<DeltaCodec> delta_codec_named(std::string_view name);
 
 // What changes: usually BF16 weights.
 struct DeltaElement {
@@ -39,6 +22,6 @@ struct DeltaElement {
 // the share alone, so they take as many bits; new elements take the bits that a longer fraction
 // has. `conditioned` is for BF16 and elsewhere `rice`. Of what is no floating-point number nobody
 // knows how it changes: the place and a whole element, more than which no codec needs.
-double bytes_per_change(DeltaCodec codec, double change_rate, const DeltaElement& element = {});
+double bytes_per_change(Codec codec, double change_rate, const DeltaElement& element = {});
 
 }  // namespace refit

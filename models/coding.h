@@ -1,21 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
+#include "base/codec.h"
+
 namespace refit {
-
-// How changes are written down (docs/delta.md).
-enum class Codec {
-  rice,            // gaps between changes in Rice code, integer differences of the bit patterns
-  conditioned,     // the same, with positions predicted from the receiver's old weights
-  nemo_xor,        // NeMo RL: 16-bit gaps and XOR masks, zstd level 1
-  nemo_overwrite,  // NeMo RL: 16-bit gaps and new values, zstd level 1
-};
-
-std::string_view to_string(Codec codec);
-std::span<const Codec> codecs();
 
 // Where weights are compared with their last version, coded, decoded and changed.
 enum class CodingPlace { gpu, host };

@@ -29,12 +29,19 @@ DeltaElement element_of(Dtype dtype) {
 
 }  // namespace
 
+bool is_converted(const TensorClass& tensors) {
+  return !tensors.conversions.empty() || tensors.scales;
+}
+
+Codec DeltaOptions::codec_of(const TensorClass& tensors) const {
+  return is_converted(tensors) ? residual_codec : coding.codec;
+}
+
 double coded_share(Codec codec, double changed, Dtype dtype,
                    std::optional<double> bytes_per_change) {
   if (changed <= 0) return 0;
   const DeltaElement element = element_of(dtype);
-  const double bytes = bytes_per_change.value_or(
-      refit::bytes_per_change(delta_codec_named(to_string(codec)).value(), changed, element));
+  const double bytes = bytes_per_change.value_or(refit::bytes_per_change(codec, changed, element));
   return std::min(1.0, changed * bytes / element.bytes);
 }
 
@@ -43,7 +50,7 @@ void set_change_rate(const Refit& refit, double changed, DeltaOptions& delta) {
   for (std::size_t c = 0; c < refit.classes.size(); ++c) {
     const TensorClass& tensors = refit.classes[c];
     delta.shares[c] =
-        coded_share(delta.coding.codec, changed, tensors.dtype, delta.bytes_per_change);
+        coded_share(delta.codec_of(tensors), changed, tensors.dtype, delta.bytes_per_change);
     changes += changed * static_cast<double>(tensors.elements());
     bytes += static_cast<double>(tensors.bytes());
   }

@@ -16,7 +16,14 @@ struct DeltaOptions {
   std::vector<double> shares;                   // by class: of its bytes, what travels
   std::string words;                            // "1 % changed, rice"
   std::optional<double> bytes_per_change = {};  // as measured by somebody; none: the size model's
+  // Of tensors that are converted on their way, of which no receiver has the old elements.
+  Codec residual_codec = Codec::rice;
+
+  Codec codec_of(const TensorClass& tensors) const;
 };
+
+// Or made by a conversion.
+bool is_converted(const TensorClass& tensors);
 
 // Parcels travel as the share that the classes of their fragments have on average.
 void code_parcels(const Refit& refit, const DeltaOptions& delta, std::vector<Parcel>& parcels);

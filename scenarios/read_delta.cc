@@ -85,9 +85,6 @@ Codec read_codec(const YamlNode& node) {
                              {"nemo_overwrite", Codec::nemo_overwrite}});
 }
 
-// Or made by a conversion.
-bool is_converted(const TensorClass& c) { return !c.conversions.empty() || c.scales; }
-
 class Rates {
  public:
   Rates(const YamlNode& node, const std::optional<ModelSpec>& model)
@@ -134,24 +131,19 @@ class Rates {
   std::vector<bool> used_;
 };
 
-struct Residual {
-  Codec codec = Codec::rice;
-  std::optional<double> changed;
-};
-
 // Of tensors that one side converts, changes are looked for in what travels, which no receiver has.
-Residual read_residual(const YamlNode& node, const Refit& refit) {
+// Returns their change rate, if it is another one.
+std::optional<double> read_residual(const YamlNode& node, const Refit& refit, Codec& codec) {
   node.allow_only({"change", "codec"});
   if (std::none_of(refit.classes.begin(), refit.classes.end(), is_converted))
     node.fail("no tensor is converted on its way; leave this out");
-  Residual residual;
-  if (const auto v = node.find("change")) residual.changed = v->percent();
   if (const auto v = node.find("codec")) {
-    residual.codec = read_codec(*v);
-    if (residual.codec == Codec::conditioned)
+    codec = read_codec(*v);
+    if (codec == Codec::conditioned)
       v->fail("conditioned needs the receiver's old weights as they travel; use rice");
   }
-  return residual;
+  const auto change = node.find("change");
+  return change ? std::optional(change->percent()) : std::nullopt;
 }
 
 Coding read_coding(const YamlNode& node) {
@@ -176,8 +168,9 @@ DeltaOptions read_delta(const YamlNode& node, const Refit& refit,
   node.allow_only({"change", "codec", "bytes_per_change", "place", "cores", "staged", "residual"});
   DeltaOptions delta;
   delta.coding = read_coding(node);
-  Residual residual;
-  if (const auto v = node.find("residual")) residual = read_residual(*v, refit);
+  std::optional<double> residual;
+  if (const auto v = node.find("residual"))
+    residual = read_residual(*v, refit, delta.residual_codec);
   const YamlNode change = node.at("change");
   Rates rates(change, model);
   if (const auto v = node.find("bytes_per_change")) {
@@ -190,9 +183,9 @@ DeltaOptions read_delta(const YamlNode& node, const Refit& refit,
   double changed_elements = 0, elements = 0, bytes = 0;
   for (const TensorClass& c : refit.classes) {
     double changed = rates.of(c);
-    if (is_converted(c)) changed = residual.changed.value_or(changed);
-    const Codec codec = is_converted(c) ? residual.codec : delta.coding.codec;
-    delta.shares.push_back(coded_share(codec, changed, c.dtype, delta.bytes_per_change));
+    if (is_converted(c)) changed = residual.value_or(changed);
+    delta.shares.push_back(
+        coded_share(delta.codec_of(c), changed, c.dtype, delta.bytes_per_change));
     changed_elements += changed * static_cast<double>(c.elements());
     elements += static_cast<double>(c.elements());
     bytes += static_cast<double>(c.bytes());

@@ -71,7 +71,7 @@ TEST_CASE("delta: two ranks by hand, scan, encode, wire, decode and apply one af
   const double content = 4096 * 2048 * 2;
   // 1 % of 8,388,608 weights at so many bytes each: under 2 MiB, so one chunk.
   const auto wire = static_cast<double>(static_cast<std::int64_t>(
-      std::ceil(0.01 * bytes_per_change(DeltaCodec::rice, 0.01) / 2 * content)));
+      std::ceil(0.01 * bytes_per_change(Codec::rice, 0.01) / 2 * content)));
   CHECK(traffic_totals(schedule, scenario.cluster).network_bytes == wire);
   const double by_hand = content * (1 / 10e9 + 1 / 20e9 + 1 / 40e9 + 1 / 5e9) + wire / 50e9;
   const PredictOptions options{scenario.network_model, {}};
@@ -186,7 +186,7 @@ TEST_CASE("delta: in a broadcast of changes every engine rank reads all of them"
   const double full =
       traffic_totals(planned(scenario, "gather_broadcast"), scenario.cluster).network_bytes;
   const double coded = traffic_totals(schedule, scenario.cluster).network_bytes;
-  const double share = 0.01 * bytes_per_change(DeltaCodec::nemo_xor, 0.01) / 2;
+  const double share = 0.01 * bytes_per_change(Codec::nemo_xor, 0.01) / 2;
   CHECK(coded == Approx(share * full).epsilon(1e-3));
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("delta: rates go by role, pattern and learning rate", "[planner][delta
         parse_scenario(std::string(kFour) + "delta: {change: " + change + "}\n", "s.yaml");
     return scenario.plan.delta->shares;
   };
-  const auto share = [](double p) { return p * bytes_per_change(DeltaCodec::rice, p) / 2; };
+  const auto share = [](double p) { return p * bytes_per_change(Codec::rice, p) / 2; };
   CHECK(shares("2 %") == std::vector{share(0.02), share(0.02)});
   CHECK(shares("{routed_expert: 0.5 %, rest: 2 %}") == std::vector{share(0.005), share(0.02)});
   CHECK(shares("{routed_expert: 0 %, rest: 2 %}") == std::vector{0.0, share(0.02)});
@@ -274,11 +274,11 @@ TEST_CASE("delta: bytes of a change are given, or follow from the elements", "[p
     return coded_share(codec, 0.01, dtype) * bytes_per_element(dtype) / 0.01;
   };
   // Differences count values in between, whatever a value's bits are.
-  const double rice = bytes_per_change(DeltaCodec::rice, 0.01);
+  const double rice = bytes_per_change(Codec::rice, 0.01);
   for (const Dtype dtype : {Dtype::bf16, Dtype::f16, Dtype::f32, Dtype::f8_e4m3, Dtype::f8_e5m2})
     CHECK(bytes(Codec::rice, dtype) == Approx(rice));
   // New values do not: FP8 E4M3 has a fraction of 3 bits instead of 7, fp32 of 23.
-  const double overwrite = bytes_per_change(DeltaCodec::nemo_overwrite, 0.01);
+  const double overwrite = bytes_per_change(Codec::nemo_overwrite, 0.01);
   CHECK(bytes(Codec::nemo_overwrite, Dtype::f8_e4m3) == Approx(overwrite - 0.5));
   CHECK(bytes(Codec::nemo_overwrite, Dtype::f32) == Approx(overwrite + 2));
   // Exponents are where BF16 has them.

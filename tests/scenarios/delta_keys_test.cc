@@ -83,6 +83,20 @@ delta: {change: 1 %, codec: conditioned, residual: {change: 0.1 %, codec: condit
     if (made(read.refit.classes[c])) CHECK(read.plan.delta->shares[c] < 0.003);
     if (!made(read.refit.classes[c])) CHECK(read.plan.delta->shares[c] > 0.004);
   }
+  // Whoever sets another rate of all weights, as a crossover does, codes as the scenario says.
+  const Scenario other = parse_scenario(
+      changed(text, "{change: 0.1 %, codec: conditioned}", "{codec: nemo_overwrite}"), "s.yaml");
+  DeltaOptions again = *other.plan.delta;
+  set_change_rate(other.refit, 0.02, again);
+  for (std::size_t c = 0; c < other.refit.classes.size(); ++c) {
+    const TensorClass& tensors = other.refit.classes[c];
+    CAPTURE(tensors.name);
+    const Codec codec = made(tensors) ? Codec::nemo_overwrite : Codec::conditioned;
+    CHECK(again.shares[c] == coded_share(codec, 0.02, tensors.dtype));
+  }
+  set_change_rate(other.refit, 0.01, again);
+  CHECK(again.shares == other.plan.delta->shares);
+  CHECK(again.coding.changes_per_byte == Approx(other.plan.delta->coding.changes_per_byte));
 }
 
 }  // namespace refit::test
