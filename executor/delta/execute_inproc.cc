@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "executor/clock.h"
+#include "executor/delta/delta_results.h"
 #include "executor/delta/execute_delta.h"
 #include "executor/delta/run_versions.h"
 #include "executor/inproc_transport.h"

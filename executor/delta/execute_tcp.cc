@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "executor/clock.h"
+#include "executor/delta/delta_results.h"
 #include "executor/delta/execute_delta.h"
 #include "executor/delta/run_versions.h"
 #include "executor/detail/tcp_rank.h"

@@ -3,8 +3,6 @@
 #include "executor/delta/delta_options.h"
 #include "executor/delta/delta_seat.h"
 #include "executor/delta/geometry.h"
-#include "executor/detail/rank_results.h"
-#include "executor/delta/delta_measurement.h"
 
 namespace refit {
 
@@ -25,20 +23,4 @@ DeltaMode mode_of(const Schedule& schedule);
 // none. Error(check_failed) if a version can't be; the weights are then still the last one.
 void run_versions(const DeltaPlan& plan, Rank rank, DeltaSeat& seat);
 
-namespace detail {
-
-// Puts together what the ranks submit.
-class DeltaResults : public RankResults {
- public:
-  DeltaResults(std::string transport, const RunContext& context, const DeltaRunOptions& options);
-
-  DeltaMeasurement put_together();
-
- private:
-  void add_of_seat(Rank rank, std::string_view words) override;
-
-  DeltaMeasurement result_;
-};
-
-}  // namespace detail
 }  // namespace refit

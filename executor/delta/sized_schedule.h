@@ -19,4 +19,8 @@ Schedule sized_schedule(const Schedule& schedule, const DeltaGeometry& geometry,
 MoveOptions sized_moves(const MoveOptions& options, const DeltaGeometry& geometry,
                         const std::vector<std::uint64_t>& payload_bytes);
 
+// What the moves of all ops would be if the content travelled as it is: of a collective, whoever
+// lacks the content receives it once.
+std::uint64_t dense_wire_bytes(const Schedule& schedule, const Refit& refit);
+
 }  // namespace refit
