@@ -97,6 +97,7 @@ void DeltaReceiver::announce(const DeltaIndex& index) {
 
   if (index_ == index) return;
   index_ = index;
+  has_base_ = false;
   reached_ = false;
   slots_.assign(index.segments.size(), {});
   for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -144,21 +145,36 @@ std::vector<SegmentName> DeltaReceiver::missing() const {
   return names;
 }
 
-void DeltaReceiver::require_base() const {
-  in_parallel(slots_.size(), options_.threads, [this](std::size_t i) {
+std::vector<RewriteRequest> DeltaReceiver::check_base() {
+  announced();
+  std::vector<RewriteRequest> requests;
+  if (index_->header.anchor || versions_.read().applying) return requests;
+  std::vector<char> is_stray(slots_.size(), 0);
+  in_parallel(slots_.size(), options_.threads, [&](std::size_t i) {
     const DeltaSegment& segment = index_->segments[i];
+    if (slots_[i].rewritten) return;
     std::vector<std::byte> scratch;
     const auto elements =
         regions_[segment.region].memory.read(segment.first_element, segment.elements, scratch);
-    if (hash64(elements) == segment.base_hash) return;
-    const SegmentName name = name_of(i);
-    throw Error(
-        ErrorCode::check_failed,
-        fmt::format("region {} segment {}: the weights hash to {}, version {} has {}: they were "
-                    "changed since; nothing was applied, load an anchor",
-                    name.region, name.segment, to_hex(hash64(elements)),
-                    index_->header.base_version, to_hex(segment.base_hash)));
+    is_stray[i] = hash64(elements) != segment.base_hash;
   });
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (is_stray[i] != 0) requests.push_back({name_of(i), DeltaMode::dense});
+  }
+  has_base_ = requests.empty();
+  return requests;
+}
+
+void DeltaReceiver::require_base() {
+  if (has_base_) return;
+  const auto strays = check_base();
+  if (strays.empty()) return;
+  const SegmentName& name = strays.front().name;
+  throw Error(
+      ErrorCode::check_failed,
+      fmt::format("region {} segment {}: the weights are not those of version {}, they were "
+                  "changed since; nothing was applied, send new elements or an anchor",
+                  name.region, name.segment, index_->header.base_version));
 }
 
 VersionRecord DeltaReceiver::applying_record(const VersionRecord& record) const {

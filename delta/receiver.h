@@ -29,7 +29,9 @@ struct ReceiverOptions {
 //
 //   announce(index)   is this delta for these weights?        refused: nothing has happened
 //   stage(message)    any order, any number of times          until missing() is empty
-//   apply()           weights are still the base everywhere?  refused: nothing has happened
+//   check_base()      are all weights still the base?         else: what must be sent as new
+//   elements apply()           the same                                refused: nothing has
+//   happened
 //                     the record says `applying`, then segment by segment in place
 //   apply() again     with the rewritten segments it asked for, if any
 //   commit()          compare-and-set of the record
@@ -50,8 +52,13 @@ class DeltaReceiver {
   Staged stage(SegmentMessage message);
   std::vector<SegmentName> missing() const;  // empty segments need no message
 
-  // Error(bad_input) if segments are missing; Error(check_failed) if the weights are not those the
-  // record says. Otherwise what must be sent anew; empty: all weights are the target.
+  // Segments whose weights are no longer the version that the record says, so that a difference
+  // means nothing there: staged as new elements they become the target like the others. None of an
+  // anchor, which needs no base, nor of half applied weights, of which apply() tells.
+  std::vector<RewriteRequest> check_base();
+
+  // Error(bad_input) if segments are missing; Error(check_failed) if check_base() would ask for
+  // some. Otherwise what must be sent anew; empty: all weights are the target.
   std::vector<RewriteRequest> apply();
 
   // Only after an apply() that asked for nothing. Error(check_failed) if the record is not what it
@@ -67,7 +74,7 @@ class DeltaReceiver {
 
   const DeltaIndex& announced() const;
   SegmentName name_of(std::size_t position) const;
-  void require_base() const;
+  void require_base();
   std::optional<RewriteRequest> apply_one(std::size_t position);
   VersionRecord applying_record(const VersionRecord& record) const;
 
@@ -78,6 +85,7 @@ class DeltaReceiver {
   ReceiverOptions options_;
   std::optional<DeltaIndex> index_;
   std::vector<Slot> slots_;
+  bool has_base_ = false;  // as check_base() has seen
   bool reached_ = false;
 };
 

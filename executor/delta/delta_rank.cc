@@ -281,27 +281,36 @@ Lacks DeltaRank::stage() {
     if (result.lacks.empty()) result.why = std::move(damaged.why);
     result.lacks.push_back({static_cast<std::uint32_t>(damaged.chunk)});
   }
+  if (!result.lacks.empty()) return result;
+  const double start = thread_cpu_s();
+  result = lacks_of(receiver_->check_base(),
+                    fmt::format("have changed since version {}", base_version_));
+  apply_work_.cpu_s += thread_cpu_s() - start;
   return result;
 }
 
-Lacks DeltaRank::apply() {
+Lacks DeltaRank::lacks_of(const std::vector<RewriteRequest>& requests,
+                          std::string_view what) const {
   Lacks result;
-  if (!receiver_) return result;
-  const double start = thread_cpu_s();
-  const auto torn = receiver_->apply();
-  apply_work_.cpu_s += thread_cpu_s() - start;
-  for (const RewriteRequest& request : torn) {
+  for (const RewriteRequest& request : requests) {
     result.lacks.push_back(
         {static_cast<std::uint32_t>(geometry_.chunk_of_region(request.name.region)), 1,
          request.name.region, request.name.segment, static_cast<std::uint32_t>(request.mode)});
   }
-  if (!torn.empty()) {
-    result.why = fmt::format(
-        "rank {}: {} segments are neither version {} nor {}, the first in region {}; load an "
-        "anchor",
-        rank_.value, torn.size(), base_version_, version_, torn.front().name.region);
-    return result;
+  if (!requests.empty()) {
+    result.why = fmt::format("rank {}: {} segments {}, the first in region {}; load an anchor",
+                             rank_.value, requests.size(), what, requests.front().name.region);
   }
+  return result;
+}
+
+Lacks DeltaRank::apply() {
+  if (!receiver_) return {};
+  const double start = thread_cpu_s();
+  const Lacks result = lacks_of(
+      receiver_->apply(), fmt::format("are neither version {} nor {}", base_version_, version_));
+  apply_work_.cpu_s += thread_cpu_s() - start;
+  if (!result.lacks.empty()) return result;
   apply_work_.bytes = 0;
   for (const auto& receiver : receivers_)
     if (receiver) apply_work_.bytes += receiver->weights.bytes().size();

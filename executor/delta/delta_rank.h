@@ -94,8 +94,9 @@ class DeltaRank : public OpMemory {
   std::string& payload(std::size_t chunk) { return payloads_[chunk]; }
   std::map<std::size_t, std::string>& payloads() { return payloads_; }
 
-  // Lacking payloads, nothing has happened; once they are taken it can be called again.
-  // Error(check_failed): the version is not for these weights, to which nothing has happened.
+  // Nothing has happened to weights, and once what lacks is taken it can be called again: payloads,
+  // or segments of weights that have changed at rest. Error(check_failed): the version is not for
+  // these weights.
   Lacks stage();
   // Lacking segments, the others are the target; once they are taken it can be called again.
   Lacks apply();
@@ -135,6 +136,7 @@ class DeltaRank : public OpMemory {
   std::vector<HeldRegion> held_by_receiver();
   void make_receiver(std::uint64_t version, const Hash128& state);
   PayloadName name(std::size_t chunk) const;
+  Lacks lacks_of(const std::vector<RewriteRequest>& requests, std::string_view what) const;
   std::string coded_payload(std::size_t chunk, std::size_t first) const;
   template <class Visit>
   void for_each_chunk(const Op& op, const Visit& visit) const;

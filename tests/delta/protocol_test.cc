@@ -354,9 +354,18 @@ TEST_CASE("delta protocol: weights that are not the base are left as they are", 
   const ByteVector found = p.weights;
   DeltaReceiver receiver = p.staged();
   const std::string message = error_of([&] { receiver.apply(); }, ErrorCode::check_failed);
-  CHECK(message.rfind("region 13 segment 0: the weights hash to ", 0) == 0);
+  CHECK(message ==
+        "region 13 segment 0: the weights are not those of version 4, they were changed since; "
+        "nothing was applied, send new elements or an anchor");
   CHECK((p.weights == found));
   CHECK(p.versions.read() == VersionRecord{4, p.sender.state(), false, 0, {}});
+  // With the new elements of that segment alone.
+  const auto requests = receiver.check_base();
+  REQUIRE(requests == std::vector<RewriteRequest>{{{5, 13, 0}, DeltaMode::dense}});
+  CHECK(receiver.stage(p.sender.rewrite(requests[0])) == Staged::taken);
+  CHECK(receiver.check_base().empty());
+  CHECK(receiver.apply().empty());
+  CHECK((p.weights == p.after));
 }
 
 TEST_CASE("delta protocol: where overwriting changes is not enough, all elements are sent",

@@ -172,6 +172,30 @@ TEST_CASE("delta: weights that are torn in an apply are sent as new elements", "
   CHECK(done.versions[2].asked_again == 0);
 }
 
+TEST_CASE("delta: weights that change at rest are sent as new elements", "[executor]") {
+  const DeltaCase c = delta_case(tall());
+  DeltaRunOptions options = versions(3);
+  options.segment_elements = 64;
+  // A rank's shard, as seen when version 1 is applied, loses a bit of its first and of its last
+  // element before version 2 is looked at.
+  std::span<std::byte> at_rest;
+  std::atomic<bool> flipped = false;
+  options.applying = [&](Rank rank, std::uint64_t version, std::span<std::byte> shard) {
+    if (rank == Rank(9) && version == 1) at_rest = shard;
+  };
+  options.arrived = [&](Rank rank, std::uint64_t version, std::size_t, std::string&) {
+    if (rank != Rank(9) || version != 2 || flipped.exchange(true)) return;
+    at_rest.front() ^= std::byte{1};
+    at_rest.back() ^= std::byte{64};
+  };
+  const DeltaMeasurement done = run(c, options);
+  require_right(done, 3);
+  CHECK(flipped);
+  CHECK(done.versions[1].asked_again == 0);
+  CHECK(done.versions[2].asked_again == 2);
+  CHECK(done.versions[3].asked_again == 0);
+}
+
 TEST_CASE("delta: a payload that stays damaged or of another version is refused, nothing applied",
           "[executor]") {
   const DeltaCase c = delta_case(tall());
