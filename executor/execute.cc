@@ -10,12 +10,15 @@ namespace {
 
 class InprocSeat : public RankSeat {
  public:
-  explicit InprocSeat(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
+  InprocSeat(InprocHub& hub, Rank rank) : hub_(hub), transport_(hub.transport(rank)) {}
 
   MemorySpace& memory() override { return host_memory(); }
   Transport& transport() override { return *transport_; }
+  void begin_iteration() override { hub_.enter(); }
+  void end_iteration(const Schedule&, double, Timeline&) override { hub_.leave(); }
 
  private:
+  InprocHub& hub_;
   std::unique_ptr<Transport> transport_;
 };
 
@@ -26,9 +29,7 @@ Measurement execute_inproc(const Schedule& schedule, const Refit& refit, const C
   InprocHub hub(schedule.ranks);
   ThreadRunParts parts;
   parts.transport = "inproc";
-  parts.seat = [&](Rank rank, const Moves&) {
-    return std::make_unique<InprocSeat>(hub.transport(rank));
-  };
+  parts.seat = [&](Rank rank, const Moves&) { return std::make_unique<InprocSeat>(hub, rank); };
   parts.abort = [&](const std::string& reason) { hub.abort(reason); };
   return run_on_threads(schedule, refit, cluster, options, parts);
 }

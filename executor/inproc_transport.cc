@@ -1,5 +1,7 @@
 #include "executor/inproc_transport.h"
 
+#include <utility>
+
 #include "base/check.h"
 #include "base/error.h"
 
@@ -31,16 +33,8 @@ class InprocTransport : public Transport {
   void wait(std::vector<Ended>& ended) override {
     InprocHub::Mailbox& box = *hub_.mailboxes_[rank_.index()];
     while (true) {
-      std::deque<InprocHub::Event> events;
-      {
-        std::unique_lock lock(box.mutex);
-        // Something was copied in receive(): report it without waiting for more.
-        if (ended_.empty())
-          box.filled.wait(lock, [&] { return !box.events.empty() || !box.aborted.empty(); });
-        if (!box.aborted.empty()) throw Error(ErrorCode::environment, box.aborted);
-        events.swap(box.events);
-      }
-      for (const InprocHub::Event& event : events) handle(event);
+      // Something was copied in receive(): report it without waiting for more.
+      for (const InprocHub::Event& event : hub_.take_events(box, ended_.empty())) handle(event);
       if (ended_.empty()) continue;
       ended.insert(ended.end(), ended_.begin(), ended_.end());
       ended_.clear();
@@ -99,11 +93,49 @@ void InprocHub::put(Rank rank, Event event) {
   box.filled.notify_one();
 }
 
-void InprocHub::abort(const std::string& reason) {
+std::deque<InprocHub::Event> InprocHub::take_events(Mailbox& box, bool may_wait) {
+  std::unique_lock lock(box.mutex);
+  const auto is_filled = [&] { return !box.events.empty() || !box.aborted.empty(); };
+  if (may_wait && !is_filled()) {
+    lock.unlock();
+    change(0, 1);
+    lock.lock();
+    box.filled.wait(lock, is_filled);
+    lock.unlock();
+    // Before it takes what it was sent: who finds all waiting finds that there, too.
+    change(0, -1);
+    lock.lock();
+  }
+  if (!box.aborted.empty()) throw Error(box.code, box.aborted);
+  return std::exchange(box.events, {});
+}
+
+void InprocHub::enter() { change(1, 0); }
+
+void InprocHub::leave() { change(-1, 0); }
+
+void InprocHub::change(int moving, int waiting) {
+  const std::lock_guard lock(standing_);
+  moving_ += moving;
+  waiting_ += waiting;
+  const bool may_stand = moving < 0 || waiting > 0;
+  if (!may_stand || moving_ == 0 || waiting_ < moving_) return;
+  for (const auto& box : mailboxes_) {
+    const std::lock_guard box_lock(box->mutex);
+    if (!box->events.empty()) return;
+  }
+  abort("every rank waits for another and nothing was sent: the ops wait for each other",
+        ErrorCode::check_failed);
+}
+
+void InprocHub::abort(const std::string& reason, ErrorCode code) {
   for (const auto& box : mailboxes_) {
     {
       const std::lock_guard lock(box->mutex);
-      if (box->aborted.empty()) box->aborted = reason;
+      if (box->aborted.empty()) {
+        box->aborted = reason;
+        box->code = code;
+      }
     }
     box->filled.notify_one();
   }

@@ -67,7 +67,7 @@ void RankControl::beat() {
     late_s_ = lateness.worst_s(now);
     due_s = now + tick_s();
     std::string body;
-    detail::put(body, Beat{phase_, 0, turns_, move_, late_s_});
+    detail::put(body, Beat{phase_, stands_, turns_, move_, late_s_, progress_});
     try {
       send(FrameKind::beat, body);
     } catch (const Error&) {
@@ -146,6 +146,8 @@ Frame RankControl::await(FrameKind kind) {
     if (at != inbox_.end()) {
       Frame frame = std::move(*at);
       inbox_.erase(at);
+      progressed();
+      stands(false);
       return frame;
     }
     detail::wait_readable(fd(), tick_s());
@@ -158,10 +160,19 @@ Frame RankControl::await(FrameKind kind) {
   }
 }
 
-std::vector<std::string> RankControl::all_gather(std::string_view blob) {
+// What a rank does after a meeting is what it did before, until it says otherwise: work, which may
+// take longer than waiting ranks may leave their loops alone.
+Frame RankControl::meet(FrameKind arrival, std::string_view blob, FrameKind end) {
+  const RankPhase before = phase_;
   enter(RankPhase::waiting);
-  send(FrameKind::gather, blob);
-  const Frame frame = await(FrameKind::gathered);
+  send(arrival, blob);
+  Frame frame = await(end);
+  enter(before);
+  return frame;
+}
+
+std::vector<std::string> RankControl::all_gather(std::string_view blob) {
+  const Frame frame = meet(FrameKind::gather, blob, FrameKind::gathered);
   std::string_view in = frame.body;
   std::vector<std::string> blobs;
   for (int r = 0; r < ranks_; ++r) blobs.push_back(detail::take_text(in));
@@ -192,9 +203,7 @@ double RankControl::sum(double value) {
 }
 
 double RankControl::barrier() {
-  enter(RankPhase::waiting);
-  send(FrameKind::arrive, {});
-  const Frame frame = await(FrameKind::go);
+  const Frame frame = meet(FrameKind::arrive, {}, FrameKind::go);
   std::string_view in = frame.body;
   return detail::take<double>(in);
 }

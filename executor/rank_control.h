@@ -33,6 +33,7 @@ Verdict decode_verdict(std::string_view in);
 // in which a dead rank must be noticed. A beat carries the phase and a count of the turns of the
 // rank's loop: a stopped process sends no beats, and one whose loop hangs sends equal counts. It
 // also tells how late the thread got its turn; the rendezvous answers with the worst of all ranks.
+// And it tells whether the rank stands still: when all do, they wait for each other.
 class RankControl {
  public:
   // `job`: what the rendezvous was told to admit.
@@ -68,6 +69,11 @@ class RankControl {
   int fd() const { return socket_.get(); }
   void turned() { ++turns_; }
   void working_on(std::optional<std::uint32_t> move);  // the oldest that is open
+  // Something was sent, received or has ended.
+  void progressed() { ++progress_; }
+  // Whether this rank only waits, and all that it has sent has arrived or can't: its peers take no
+  // more. Until it goes on or says otherwise.
+  void stands(bool still) { stands_ = still; }
   // Error(environment) if the run was stopped or the rendezvous is lost.
   void check();
 
@@ -84,6 +90,7 @@ class RankControl {
  private:
   void send(detail::FrameKind kind, std::string_view body);
   detail::Frame await(detail::FrameKind kind);
+  detail::Frame meet(detail::FrameKind arrival, std::string_view blob, detail::FrameKind end);
   void beat();
   [[noreturn]] void lose(const std::string& why);
 
@@ -102,7 +109,8 @@ class RankControl {
   double all_late_s_ = 0;  // as the rendezvous has told
 
   std::atomic<RankPhase> phase_{RankPhase::starting};
-  std::atomic<std::uint64_t> turns_{0}, move_{~std::uint64_t{0}};
+  std::atomic<std::uint64_t> turns_{0}, progress_{0}, move_{~std::uint64_t{0}};
+  std::atomic<bool> stands_{false};
   std::atomic<double> late_s_{0};  // of the heartbeat
   std::mutex sending_;
   detail::Descriptor wake_, woken_;  // closing wake_ ends the heartbeat
@@ -112,10 +120,11 @@ class RankControl {
 // What a beat says.
 struct Beat {
   RankPhase phase = RankPhase::starting;
-  std::uint32_t zero = 0;
+  std::uint32_t stands = 0;
   std::uint64_t turns = 0;
   std::uint64_t move = 0;
   double late_s = 0;
+  std::uint64_t progress = 0;
 };
 
 }  // namespace refit

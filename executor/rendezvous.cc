@@ -46,6 +46,7 @@ std::optional<Failure> Rendezvous::serve(const Hooks& hooks) {
     const double now = steady_clock_s();
     if (!failure_) look_for_the_absent(now);
     if (!failure_) look_for_the_lost(now);
+    if (!failure_) look_for_standstill(now);
     send_beats(now);
     for (Member& member : members_) flush(member);
     if (failure_ && (all_reported() || now > reports_end_s_)) {
@@ -142,6 +143,10 @@ void Rendezvous::handle(Rank rank, const Frame& frame) {
       const bool is_waiting = beat.phase == RankPhase::moving || beat.phase == RankPhase::waiting;
       if (beat.turns != member.beat.turns || beat.phase != member.beat.phase || !is_waiting)
         member.turned_s = now;
+      const bool is_still = is_waiting && beat.stands != 0 && beat.phase == member.beat.phase &&
+                            beat.progress == member.beat.progress;
+      if (!is_still) member.still_from_s = now;
+      if (!is_still || beat.turns != member.beat.turns) member.still_to_s = now;
       lateness_.add(now, beat.late_s);
       member.beat = beat;
       break;

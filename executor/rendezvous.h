@@ -21,7 +21,9 @@ namespace refit {
 //
 // A rank is lost when its connection closes before it has finished, when it is silent for the
 // time-out, when its loop does not turn while it should, when it says so itself, or when a peer's
-// data connection to it broke and nothing better is known a moment later. Then every survivor is
+// data connection to it broke and nothing better is known a moment later. If all ranks only wait,
+// and nothing is under way between them, they wait for each other for ever, and the run has failed,
+// too. Then every survivor is
 // told to stop, sends what it has received, and all get the same Failure. If every survivor says
 // that it can complete the iteration without the lost rank, all get each other's reports, too, from
 // which they plan what is missing, and the rendezvous serves on without the lost rank. Once: a
@@ -57,6 +59,8 @@ class Rendezvous {
     State state = State::absent;
     double heard_s = 0;   // last byte
     double turned_s = 0;  // last time that its loop had turned
+    // From when to when it was seen to stand still, with a loop that turns.
+    double still_from_s = 0, still_to_s = 0;
     Beat beat;
     std::optional<std::string> blob;  // for the exchange that gathers now
     bool arrived = false;
@@ -76,6 +80,7 @@ class Rendezvous {
   // rendezvous_loss.cc: who is lost, and what becomes of the others
   void look_for_the_lost(double now);
   void look_for_the_absent(double now);
+  void look_for_standstill(double now);
   void suspect(Rank witness, Failure seen);
   Failure most_suspected();
   void resolve_doubt();

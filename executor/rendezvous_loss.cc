@@ -51,6 +51,33 @@ void Rendezvous::look_for_the_lost(double now) {
   if (!suspicions_.empty() && now > suspicions_end_s_) fail(most_suspected());
 }
 
+// All at once, so that no message of one can have been on its way to another: what was sent and had
+// not arrived was under way, and then its sender did not stand still.
+void Rendezvous::look_for_standstill(double now) {
+  double from_s = 0, to_s = now;
+  const Member* first = nullptr;  // in the oldest move
+  for (const Member& member : members_) {
+    if (member.state == State::finished || member.state == State::dropped) continue;
+    if (member.state != State::present) return;
+    from_s = std::max(from_s, member.still_from_s);
+    to_s = std::min(to_s, member.still_to_s);
+    if (member.beat.phase == RankPhase::moving && (!first || member.beat.move < first->beat.move))
+      first = &member;
+  }
+  if (!first || to_s - from_s <= options_.stall_timeout_s + patience_s(now)) return;
+  Failure failure;
+  failure.rank = Rank(static_cast<int>(first - members_.data()));
+  failure.phase = RankPhase::moving;
+  if (first->beat.move != ~std::uint64_t{0})
+    failure.move = static_cast<std::uint32_t>(first->beat.move);
+  failure.code = ErrorCode::check_failed;
+  failure.reason = fmt::format(
+      "for {:.1f} s every rank has only waited for another and nothing was under way: the ops wait "
+      "for each other",
+      to_s - from_s);
+  fail(std::move(failure));
+}
+
 // What a rank says about itself is so; about another, somebody may know better in a moment.
 void Rendezvous::suspect(Rank witness, Failure seen) {
   const bool is_rank = seen.rank.value >= 0 && seen.rank.index() < members_.size();

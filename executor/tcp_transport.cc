@@ -112,6 +112,7 @@ void TcpTransport::wait(std::vector<Ended>& ended) {
   ended.insert(ended.end(), ended_.begin(), ended_.end());
   ended_.clear();
   accounted_ = 0;
+  if (control_) control_->stands(false);
   // Busy loops pass here without ever waiting; they must hear of a stop, too.
   if (steady_clock_s() >= next_tick_s_) tick();
 }
@@ -126,6 +127,7 @@ void TcpTransport::account() {
 
 void TcpTransport::turn_all() {
   turning_.swap(active_);
+  if (control_ && !turning_.empty()) control_->progressed();
   for (Connection* c : turning_) {
     c->listed = false;
     turn(*c);
@@ -246,10 +248,12 @@ void TcpTransport::check_links() {
   const FailureOptions& options = control_->options();
   const double patience_s =
       options.silence_s() - options.tick_s() / 2 - options.suspicion_s() + control_->patience_s();
+  bool under_way = false;
   for (const auto& c : connections_) {
     tcp_info state{};
     socklen_t size = sizeof state;
     if (getsockopt(c->socket.get(), IPPROTO_TCP, TCP_INFO, &state, &size) != 0) continue;
+    under_way = under_way || state.tcpi_unacked > 0;
     const bool probing = state.tcpi_probes >= 2;
     if (!probing && state.tcpi_unacked == 0) {
       c->asked_s.reset();
@@ -269,6 +273,7 @@ void TcpTransport::check_links() {
                        self_.value, c->peer.value, silence_s));
     }
   }
+  control_->stands(!under_way);
 }
 
 std::optional<std::uint32_t> TcpTransport::oldest_with(const Connection* c) const {

@@ -67,6 +67,7 @@ class ThreadSeat : public DeltaSeat {
   ThreadSeat(Rank rank, InprocHub& hub, Meeting& meeting, std::mutex& mutex,
              detail::DeltaResults& results)
       : rank_(rank),
+        hub_(hub),
         transport_(hub.transport(rank)),
         meeting_(meeting),
         mutex_(mutex),
@@ -75,7 +76,11 @@ class ThreadSeat : public DeltaSeat {
   std::vector<std::string> all_gather(std::string_view blob) override {
     return meeting_.all_gather(rank_, blob);
   }
-  Transport& connect(const RunContext&) override { return *transport_; }
+  Transport& connect(const RunContext&) override {
+    hub_.enter();
+    moves_ = true;
+    return *transport_;
+  }
   double start() override {
     // The latest to come says when.
     double latest = 0;
@@ -87,7 +92,10 @@ class ThreadSeat : public DeltaSeat {
     }
     return latest;
   }
-  void end() override { all_gather(""); }
+  void end() override {
+    if (std::exchange(moves_, false)) hub_.leave();
+    all_gather("");
+  }
   void submit(std::string_view result) override {
     const std::lock_guard lock(mutex_);
     results_.add(rank_, result);
@@ -95,6 +103,8 @@ class ThreadSeat : public DeltaSeat {
 
  private:
   Rank rank_;
+  InprocHub& hub_;
+  bool moves_ = false;
   std::unique_ptr<Transport> transport_;
   Meeting& meeting_;
   std::mutex& mutex_;

@@ -115,6 +115,21 @@ TEST_CASE("tcp: a receiver that is killed in an apply ends the run with its name
   CHECK_THAT(said, Catch::Contains("killed by signal 9"));
 }
 
+TEST_CASE("tcp: a rank may work longer between two meetings than a loop may hang", "[executor]") {
+  const DeltaCase c = small();
+  DeltaRunOptions options = versions(1);
+  bool has_worked = false;
+  options.applying = [&](Rank rank, std::uint64_t, std::span<std::byte>) {
+    if (rank == Rank(3) && !std::exchange(has_worked, true))
+      std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  };
+  TcpOptions tcp = patient();
+  tcp.failure.timeout_s = 0.5 * kSlowdown;
+  tcp.failure.stall_timeout_s = 0.2;
+  CHECK(execute_delta_tcp(c.schedule, c.refit, c.cluster, options, tcp).measurement.wrong_bytes ==
+        0);
+}
+
 TEST_CASE("tcp: a damaged payload comes again; one that stays so is said once, and not applied",
           "[executor]") {
   DeltaRunOptions options = versions(3);

@@ -2,8 +2,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/error.h"
 #include "executor/execute.h"
 #include "schedule/verify.h"
+#include "tests/executor/circle.h"
 #include "tests/support/m2n_case.h"
 #include "tests/support/random_refit.h"
 #include "tests/support/short_dims.h"
@@ -50,6 +52,22 @@ TEST_CASE("inproc: optimal plans on random clusters leave every byte right", "[e
     REQUIRE(wrong_bytes(refit, random.cluster, "optimal", {}) == 0);
   }
   CHECK(runs >= 25);
+}
+
+TEST_CASE("inproc: ops that wait for each other end the run, which says so", "[executor]") {
+  // It would wait for ever.
+  const M2nCase c{{1, 2, 0}, {2, 1, 0}, {16, 16}, Dtype::bf16, 2};
+  const Refit refit = make_refit(c);
+  const Cluster cluster = make_cluster(c);
+  Schedule schedule = plan(refit, cluster, named_policy("reshard"), {});
+  close_circle(schedule);
+  try {
+    execute_inproc(schedule, refit, cluster, {});
+    FAIL("it went on");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::check_failed);
+    CHECK_THAT(error.what(), Catch::EndsWith("the ops wait for each other"));
+  }
 }
 
 }  // namespace refit::test

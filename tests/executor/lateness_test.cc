@@ -22,7 +22,7 @@ std::string lost_after_beat(double late_s) {
   rendezvous.adopt(Rank(0), std::move(served));
   std::string said = detail::encode(detail::FrameKind::hello, encode(detail::Introduction{}));
   std::string beat;
-  detail::put(beat, Beat{RankPhase::preparing, 0, 1, 0, late_s});
+  detail::put(beat, Beat{.phase = RankPhase::preparing, .turns = 1, .late_s = late_s});
   said += detail::encode(detail::FrameKind::beat, beat);
   REQUIRE(::send(rank.get(), said.data(), said.size(), 0) == static_cast<ssize_t>(said.size()));
   return rendezvous.serve({})->reason;
