@@ -11,6 +11,8 @@
 #include "base/workers.h"
 #include "bench/interleaved.h"
 #include "delta/baselines/baseline.h"
+#include "delta/diff.h"
+#include "delta/fingerprint.h"
 #include "delta/hash.h"
 #include "delta/scan.h"
 #include "delta/segment_codec.h"
@@ -94,6 +96,24 @@ double encode_s(Weights& w, DeltaMode mode) {
   return cpu_seconds_of([&] { encoded(w, mode); });
 }
 
+// As senders do it: hashes of both versions and the fingerprint, too, where those of the old one
+// are known from the version before.
+double change_s(Weights& w, DeltaMode mode) {
+  DeltaRegion region;
+  region.box = DeltaBox::whole(kElements);
+  const DeltaIndex index = cut_into_segments({}, {region});
+  std::vector<SegmentPrints> prints;
+  for (std::size_t s = 0; s < kSegments; ++s) {
+    const auto before = w.before.segment(s);
+    prints.push_back({hash64(before), fingerprint(region.tensor, region.box,
+                                                  index.segments[s].first_element, before, 2)});
+  }
+  return cpu_seconds_of([&] {
+    for (std::size_t s = 0; s < kSegments; ++s)
+      encode_change(index, s, w.before.segment(s), w.after.segment(s), mode, &prints[s]);
+  });
+}
+
 double apply_s(Weights& w, const std::vector<EncodedSegment>& segments) {
   std::memcpy(w.target.all().data(), w.before.all().data(), kBytes);
   return cpu_seconds_of([&] {
@@ -134,7 +154,9 @@ void print_one_core(Weights& w) {
                                             [&] { return encode_s(w, DeltaMode::conditioned); },
                                             [&] { return apply_s(w, conditioned); },
                                             [&] { return encode_s(w, DeltaMode::overwrite); },
-                                            [&] { return apply_s(w, overwrite); }};
+                                            [&] { return apply_s(w, overwrite); },
+                                            [&] { return change_s(w, DeltaMode::rice); },
+                                            [&] { return change_s(w, DeltaMode::conditioned); }};
   const std::size_t first_scan = runs.size();
   for (const ScanKernel kernel : scan_kernels())
     runs.push_back([&w, kernel] { return scan_s(w, kernel); });
@@ -147,9 +169,14 @@ void print_one_core(Weights& w) {
   for (std::size_t k = 0; k < scan_kernels().size(); ++k)
     print_row(fmt::format("scan, {}", name(scan_kernels()[k])), t[first_scan + k], compare,
               "memcmp");
-  const char* names[] = {"rice, scan and encode",        "rice, decode and apply",
-                         "conditioned, scan and encode", "conditioned, decode and apply",
-                         "overwrite, scan and encode",   "overwrite, decode and apply"};
+  const char* names[] = {"rice, scan and encode",
+                         "rice, decode and apply",
+                         "conditioned, scan and encode",
+                         "conditioned, decode and apply",
+                         "overwrite, scan and encode",
+                         "overwrite, decode and apply",
+                         "rice, and hashed",
+                         "conditioned, and hashed"};
   for (std::size_t i = 0; i < std::size(names); ++i) print_row(names[i], t[2 + i], copy, "memcpy");
 }
 

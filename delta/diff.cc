@@ -27,18 +27,30 @@ SegmentChange encode_change(const DeltaIndex& index, std::size_t position,
     return change;
   }
   if (mode == DeltaMode::conditioned && width != 2) mode = DeltaMode::rice;
+  // Weights come from memory once: what looks at all of them does so block by block.
+  thread_local Changes changes;
+  Hasher64 base, target;
+  bool same = true;
+  scan(old_elements, new_elements, width, changes,
+       [&](std::span<const std::byte> old_block, std::span<const std::byte> new_block) {
+         if (same && changes.count() > 0) {
+           same = false;
+           target = base;
+         }
+         base.add(old_block);
+         if (!same) target.add(new_block);
+       });
   // Without changes there is nothing to say, in whichever mode.
-  const bool same = std::ranges::equal(old_elements, new_elements);
-  if (!same) change.encoded = encode_segment(old_elements, new_elements, width, mode);
-  change.base_hash = hash64(old_elements);
-  change.target_hash = same ? change.base_hash : hash64(new_elements);
+  if (!same) change.encoded = encode_changes(changes, old_elements, new_elements, width, mode);
+  change.base_hash = base.digest();
+  change.target_hash = same ? change.base_hash : target.digest();
   change.base_fingerprint =
       old_prints != nullptr && old_prints->hash == change.base_hash
           ? old_prints->fingerprint
           : fingerprint(region.tensor, region.box, segment.first_element, old_elements, width);
   change.target_fingerprint =
       change.base_fingerprint + fingerprint_change(region.tensor, region.box, segment.first_element,
-                                                   old_elements, new_elements, width);
+                                                   old_elements, changes, width);
   return change;
 }
 

@@ -68,21 +68,6 @@ std::uint64_t run_sum(std::uint64_t key, std::uint64_t index, const std::byte* f
   return sum;
 }
 
-template <typename Element>
-std::uint64_t run_change(std::uint64_t key, std::uint64_t index, const std::byte* old_run,
-                         const std::byte* new_run, std::uint64_t count) {
-  constexpr std::uint64_t kStep = 64 / sizeof(Element);
-  std::uint64_t sum = 0;
-  for (std::uint64_t i = 0; i < count; i += kStep) {
-    const std::uint64_t here = std::min(kStep, count - i);
-    const std::byte* a = old_run + i * sizeof(Element);
-    const std::byte* b = new_run + i * sizeof(Element);
-    if (std::memcmp(a, b, here * sizeof(Element)) == 0) continue;
-    sum += run_sum<Element>(key, index + i, b, here) - run_sum<Element>(key, index + i, a, here);
-  }
-  return sum;
-}
-
 template <typename Of>
 auto by_width(int element_bytes, const Of& of) {
   REFIT_CHECK(element_bytes == 1 || element_bytes == 2 || element_bytes == 4);
@@ -109,19 +94,32 @@ std::uint64_t fingerprint(std::uint32_t tensor, const DeltaBox& box, std::uint64
 }
 
 std::uint64_t fingerprint_change(std::uint32_t tensor, const DeltaBox& box, std::uint64_t first,
-                                 std::span<const std::byte> old_elements,
-                                 std::span<const std::byte> new_elements, int element_bytes) {
-  REFIT_CHECK(old_elements.size() == new_elements.size());
+                                 std::span<const std::byte> old_elements, const Changes& changes,
+                                 int element_bytes) {
   return by_width(element_bytes, [&](auto element) {
     using Element = decltype(element);
+    const std::uint64_t of_tensor = tensor_key(tensor);
     std::uint64_t sum = 0;
-    for_each_run(box, first, old_elements.size() / sizeof(Element),
-                 [&](std::uint64_t in_box, std::uint64_t in_tensor, std::uint64_t count) {
-                   const std::uint64_t at = (in_box - first) * sizeof(Element);
-                   sum +=
-                       run_change<Element>(tensor_key(tensor), in_tensor, old_elements.data() + at,
-                                           new_elements.data() + at, count);
-                 });
+    std::size_t c = 0;
+    const auto add_run = [&](std::uint64_t in_box, std::uint64_t in_tensor, std::uint64_t count) {
+      const std::uint64_t begin = in_box - first;
+      std::uint64_t block = ~std::uint64_t{0}, key = 0;
+      for (; c < changes.positions.size() && changes.positions[c] < begin + count; ++c) {
+        const std::uint64_t position = changes.positions[c];
+        const std::uint64_t index = in_tensor + (position - begin);
+        // Where much has changed, many are of one block.
+        if (index / kBlock != block) {
+          block = index / kBlock;
+          key = block_key(of_tensor, block);
+        }
+        const auto before =
+            detail::load_little<Element>(old_elements.data() + position * sizeof(Element));
+        const auto after =
+            static_cast<Element>(before + static_cast<Element>(changes.differences[c]));
+        sum += (key + kLaneKeys[index % kBlock]) * (std::uint64_t{after} - std::uint64_t{before});
+      }
+    };
+    for_each_run(box, first, old_elements.size() / sizeof(Element), add_run);
     return sum;
   });
 }

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "delta/region.h"
+#include "delta/scan.h"
 
 namespace refit {
 
@@ -21,9 +22,9 @@ namespace refit {
 std::uint64_t fingerprint(std::uint32_t tensor, const DeltaBox& box, std::uint64_t first,
                           std::span<const std::byte> elements, int element_bytes);
 
-// What changing old elements into new ones adds to it; cheap where few changed.
+// What changes of the old elements add to it; cheap where few changed.
 std::uint64_t fingerprint_change(std::uint32_t tensor, const DeltaBox& box, std::uint64_t first,
-                                 std::span<const std::byte> old_elements,
-                                 std::span<const std::byte> new_elements, int element_bytes);
+                                 std::span<const std::byte> old_elements, const Changes& changes,
+                                 int element_bytes);
 
 }  // namespace refit

@@ -28,11 +28,29 @@ std::uint64_t hash64(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
+Hasher64::Hasher64() : state_(XXH3_createState()) {
+  if (!state_ || XXH3_64bits_reset(state_of(state_.get())) != XXH_OK) throw std::bad_alloc();
+}
+
+Hasher64::Hasher64(const Hasher64& other) : Hasher64() { *this = other; }
+
+Hasher64& Hasher64::operator=(const Hasher64& other) {
+  if (this != &other) XXH3_copyState(state_of(state_.get()), state_of(other.state_.get()));
+  return *this;
+}
+
+Hasher64& Hasher64::add(std::span<const std::byte> bytes) {
+  XXH3_64bits_update(state_of(state_.get()), bytes.data(), bytes.size());
+  return *this;
+}
+
+std::uint64_t Hasher64::digest() const { return XXH3_64bits_digest(state_of(state_.get())); }
+
 Hasher128::Hasher128() : state_(XXH3_createState()) {
   if (!state_ || XXH3_128bits_reset(state_of(state_.get())) != XXH_OK) throw std::bad_alloc();
 }
 
-void Hasher128::Free::operator()(void* state) const { XXH3_freeState(state_of(state)); }
+void detail::FreeHashState::operator()(void* state) const { XXH3_freeState(state_of(state)); }
 
 Hasher128& Hasher128::add(std::span<const std::byte> bytes) {
   XXH3_128bits_update(state_of(state_.get()), bytes.data(), bytes.size());

@@ -10,6 +10,12 @@
 
 namespace refit {
 
+namespace detail {
+struct FreeHashState {
+  void operator()(void* state) const;
+};
+}  // namespace detail
+
 // 16 bytes that name something: a model, a plan, the weights of a version.
 struct Hash128 {
   std::array<std::byte, 16> bytes{};
@@ -25,6 +31,19 @@ std::string to_hex(std::uint64_t hash);
 // hashes.
 std::uint64_t hash64(std::span<const std::byte> bytes);
 
+// The same over what is added, piece by piece. Copies go on apart.
+class Hasher64 {
+ public:
+  Hasher64();
+  Hasher64(const Hasher64& other);
+  Hasher64& operator=(const Hasher64& other);
+  Hasher64& add(std::span<const std::byte> bytes);
+  std::uint64_t digest() const;
+
+ private:
+  std::unique_ptr<void, detail::FreeHashState> state_;
+};
+
 // XXH3 with 128 bits over what is added, in canonical byte order.
 class Hasher128 {
  public:
@@ -35,10 +54,7 @@ class Hasher128 {
   Hash128 digest() const;
 
  private:
-  struct Free {
-    void operator()(void* state) const;
-  };
-  std::unique_ptr<void, Free> state_;
+  std::unique_ptr<void, detail::FreeHashState> state_;
 };
 
 }  // namespace refit

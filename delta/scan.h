@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,12 @@ struct Changes {
 // is overwritten, and its memory used again.
 void scan(std::span<const std::byte> old_elements, std::span<const std::byte> new_elements,
           int element_bytes, Changes& changes, ScanKernel kernel = best_scan_kernel());
+
+// The same, and told of each block once it is scanned, while it is in the cache.
+using BlockSeen = std::function<void(std::span<const std::byte> old_elements,
+                                     std::span<const std::byte> new_elements)>;
+void scan(std::span<const std::byte> old_elements, std::span<const std::byte> new_elements,
+          int element_bytes, Changes& changes, const BlockSeen& seen);
 
 // Adds the differences. Positions must be inside.
 void add_changes(const Changes& changes, int element_bytes, std::span<std::byte> elements);

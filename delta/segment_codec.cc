@@ -32,29 +32,32 @@ Workspace& workspace() {
   return space;
 }
 
-std::vector<std::byte> rice_payload(Workspace& space) {
-  space.written.clear();
-  BitWriter out(space.written);
-  detail::put_gaps(out, space.changes.positions);
-  detail::put_differences(out, space.changes.differences);
+std::vector<std::byte> rice_payload(const Changes& changes) {
+  std::vector<std::byte>& written = workspace().written;
+  written.clear();
+  BitWriter out(written);
+  detail::put_gaps(out, changes.positions);
+  detail::put_differences(out, changes.differences);
   out.finish();
-  return {space.written.begin(), space.written.end()};
+  return {written.begin(), written.end()};
 }
 
-std::vector<std::byte> overwrite_payload(std::span<const std::byte> new_elements, int element_bytes,
-                                         Workspace& space) {
+std::vector<std::byte> overwrite_payload(const Changes& changes,
+                                         std::span<const std::byte> new_elements,
+                                         int element_bytes) {
   const auto width = static_cast<std::size_t>(element_bytes);
-  space.written.clear();
-  BitWriter out(space.written);
-  detail::put_gaps(out, space.changes.positions);
+  std::vector<std::byte>& written = workspace().written;
+  written.clear();
+  BitWriter out(written);
+  detail::put_gaps(out, changes.positions);
   out.finish();
-  std::size_t at = space.written.size();
-  space.written.resize(at + space.changes.positions.size() * width);
-  for (const std::uint32_t position : space.changes.positions) {
-    std::memcpy(space.written.data() + at, new_elements.data() + position * width, width);
+  std::size_t at = written.size();
+  written.resize(at + changes.positions.size() * width);
+  for (const std::uint32_t position : changes.positions) {
+    std::memcpy(written.data() + at, new_elements.data() + position * width, width);
     at += width;
   }
-  return {space.written.begin(), space.written.end()};
+  return {written.begin(), written.end()};
 }
 
 void apply_rice(std::span<const std::byte> payload, std::uint32_t changed, int element_bytes,
@@ -100,14 +103,6 @@ void check_size(std::size_t bytes, int element_bytes) {
                             kMostSegmentElements, width));
 }
 
-EncodedSegment whole(DeltaMode mode, std::span<const std::byte> old_elements,
-                     std::span<const std::byte> new_elements, int element_bytes,
-                     std::vector<std::byte> payload) {
-  Changes& changes = workspace().changes;
-  scan(old_elements, new_elements, element_bytes, changes);
-  return {mode, changes.count(), 0, std::move(payload)};
-}
-
 EncodedSegment conditioned(std::span<const std::byte> old_elements,
                            std::span<const std::byte> new_elements, int element_bytes) {
   if (element_bytes != 2)
@@ -128,13 +123,24 @@ EncodedSegment encode_segment(std::span<const std::byte> old_elements,
   check_width(element_bytes);
   check_size(old_elements.size(), element_bytes);
   REFIT_CHECK(old_elements.size() == new_elements.size());
+  // It finds them as it goes.
+  if (mode == DeltaMode::conditioned) return conditioned(old_elements, new_elements, element_bytes);
+  Changes& changes = workspace().changes;
+  scan(old_elements, new_elements, element_bytes, changes);
+  return encode_changes(changes, old_elements, new_elements, element_bytes, mode);
+}
+
+EncodedSegment encode_changes(const Changes& changes, std::span<const std::byte> old_elements,
+                              std::span<const std::byte> new_elements, int element_bytes,
+                              DeltaMode mode) {
+  check_width(element_bytes);
+  check_size(old_elements.size(), element_bytes);
+  REFIT_CHECK(old_elements.size() == new_elements.size());
   switch (mode) {
     case DeltaMode::dense:
-      return whole(mode, old_elements, new_elements, element_bytes,
-                   {new_elements.begin(), new_elements.end()});
+      return {mode, changes.count(), 0, {new_elements.begin(), new_elements.end()}};
     case DeltaMode::anchor:
-      return whole(mode, old_elements, new_elements, element_bytes,
-                   detail::compress_planes(new_elements, element_bytes));
+      return {mode, changes.count(), 0, detail::compress_planes(new_elements, element_bytes)};
     case DeltaMode::conditioned:
       return conditioned(old_elements, new_elements, element_bytes);
     case DeltaMode::rice:
@@ -143,23 +149,21 @@ EncodedSegment encode_segment(std::span<const std::byte> old_elements,
       break;
   }
 
-  Workspace& space = workspace();
-  scan(old_elements, new_elements, element_bytes, space.changes);
-  if (space.changes.count() == 0 && mode != DeltaMode::overwrite) return {};
+  if (changes.count() == 0 && mode != DeltaMode::overwrite) return {};
   EncodedSegment segment;
-  segment.changed = space.changes.count();
+  segment.changed = changes.count();
   segment.mode = mode == DeltaMode::overwrite ? mode : DeltaMode::rice;
   segment.payload = segment.mode == DeltaMode::rice
-                        ? rice_payload(space)
-                        : overwrite_payload(new_elements, element_bytes, space);
+                        ? rice_payload(changes)
+                        : overwrite_payload(changes, new_elements, element_bytes);
   if (mode != DeltaMode::empty) return segment;
 
   const std::size_t overwrite_bytes =
-      (detail::gaps_bits(space.changes.positions) + 7) / 8 +
-      space.changes.positions.size() * static_cast<std::size_t>(element_bytes);
+      (detail::gaps_bits(changes.positions) + 7) / 8 +
+      changes.positions.size() * static_cast<std::size_t>(element_bytes);
   if (overwrite_bytes < segment.payload.size())
     segment = {DeltaMode::overwrite, segment.changed, 0,
-               overwrite_payload(new_elements, element_bytes, space)};
+               overwrite_payload(changes, new_elements, element_bytes)};
   if (element_bytes == 2) {
     EncodedSegment other = conditioned(old_elements, new_elements, element_bytes);
     if (other.payload.size() < segment.payload.size()) segment = std::move(other);

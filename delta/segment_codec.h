@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "delta/scan.h"
+
 namespace refit {
 
 // More elements than this are several segments.
@@ -34,6 +36,11 @@ struct EncodedSegment {
 // smallest of rice, conditioned (2-byte elements only), overwrite and dense is taken; a segment
 // without changes is `empty` whatever was asked, unless it is overwrite, dense or anchor.
 EncodedSegment encode_segment(std::span<const std::byte> old_elements,
+                              std::span<const std::byte> new_elements, int element_bytes,
+                              DeltaMode mode);
+
+// The same where the changes are known already.
+EncodedSegment encode_changes(const Changes& changes, std::span<const std::byte> old_elements,
                               std::span<const std::byte> new_elements, int element_bytes,
                               DeltaMode mode);
 

@@ -42,8 +42,11 @@ REFIT_AVX2 std::size_t scan_block(const std::byte* old_elements, const std::byte
                                   Element* differences) {
   std::size_t found = 0, i = 0;
   for (; i + kMaskElements<Element> <= count; i += kMaskElements<Element>) {
-    std::uint32_t mask = changed_mask<Element>(old_elements + i * sizeof(Element),
-                                               new_elements + i * sizeof(Element));
+    const std::byte* a = old_elements + i * sizeof(Element);
+    const std::byte* b = new_elements + i * sizeof(Element);
+    ask_ahead(a);
+    ask_ahead(b);
+    std::uint32_t mask = changed_mask<Element>(a, b);
     for (; mask != 0; mask &= mask - 1) {
       const std::size_t at = i + static_cast<std::size_t>(__builtin_ctz(mask));
       positions[found] = static_cast<std::uint16_t>(at);
@@ -71,6 +74,8 @@ REFIT_AVX2 TierCounts tiers(const TierBlock& block) {
   for (; i + 32 <= block.count; i += 32) {
     const std::byte* a = block.old_elements + 2 * i;
     const std::byte* b = encoding ? block.new_elements + 2 * i : nullptr;
+    ask_ahead(a);
+    if constexpr (encoding) ask_ahead(b);
     const std::uint32_t small = small_mask(a, limit, magnitude);
     for (std::uint32_t mask = small; mask != 0; mask &= mask - 1) {
       const auto bit = static_cast<std::uint32_t>(__builtin_ctz(mask));

@@ -92,8 +92,13 @@ REFIT_AVX512 std::size_t scan_block(const std::byte* old_elements, const std::by
   __m512i index = _mm512_load_si512(kCount);
   std::size_t found = 0, i = 0;
   for (; i + 32 <= count; i += 32) {
-    found += scan_32(old_elements + i * sizeof(Element), new_elements + i * sizeof(Element),
-                     ~__mmask32{0}, index, positions + found, differences + found);
+    const std::byte* a = old_elements + i * sizeof(Element);
+    const std::byte* b = new_elements + i * sizeof(Element);
+    for (std::size_t line = 0; line < 32 * sizeof(Element); line += kLineBytes) {
+      ask_ahead(a + line);
+      ask_ahead(b + line);
+    }
+    found += scan_32(a, b, ~__mmask32{0}, index, positions + found, differences + found);
     index = _mm512_add_epi16(index, step);
   }
   if (i < count)
@@ -140,6 +145,8 @@ REFIT_AVX512 TierCounts tiers(const TierBlock& block) {
     std::size_t count = 0;
     for (std::size_t i = begin; i < end; i += 32) {
       const __mmask32 lanes = first_lanes(end - i);
+      ask_ahead(block.old_elements + 2 * i);
+      if constexpr (encoding) ask_ahead(block.new_elements + 2 * i);
       const __m512i before = _mm512_maskz_loadu_epi16(lanes, block.old_elements + 2 * i);
       const __mmask32 small =
           _mm512_mask_cmplt_epu16_mask(lanes, _mm512_and_si512(before, magnitude), limit);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 
 #include "delta/detail/scan_kernels.h"
@@ -13,6 +14,16 @@ Element load(const std::byte* elements, std::size_t i) {
   Element element;
   std::memcpy(&element, elements + i * sizeof(Element), sizeof element);
   return element;
+}
+
+inline constexpr std::size_t kLineBytes = 64;
+
+// Asks for the line that is read some iterations later: with little to do per line, processors do
+// not see far enough ahead in two streams by themselves. It may lie behind the end.
+inline void ask_ahead(const std::byte* elements) {
+  constexpr std::uintptr_t kAheadBytes = 2048;
+  __builtin_prefetch(
+      reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(elements) + kAheadBytes));
 }
 
 template <class Element>

@@ -72,9 +72,23 @@ TEST_CASE("fingerprint: changes add to it what they change", "[delta]") {
   ByteVector after = updated(before, 50, random);
   after[0] = before[0] ^ std::byte{0x80};
   after.back() = before.back() ^ std::byte{0xff};
-  CHECK(fingerprint(2, part, 0, before, 2) + fingerprint_change(2, part, 0, before, after, 2) ==
-        fingerprint(2, part, 0, after, 2));
-  CHECK(fingerprint_change(2, part, 0, before, before, 2) == 0);
+  for (const int width : {1, 2, 4}) {
+    CAPTURE(width);
+    const DeltaBox box{2, {37, 100}, {3, 9}, {20, 82 / static_cast<std::uint64_t>(width)}};
+    const std::uint64_t cut = 333;  // elements; a segment ends there
+    const auto bytes = static_cast<std::size_t>(width);
+    std::uint64_t sum = fingerprint(2, box, 0, before, width);
+    Changes changes;
+    for (const auto& [from, to] :
+         {std::pair(std::size_t{0}, cut * bytes), std::pair(cut * bytes, before.size())}) {
+      const auto old_part = std::span<const std::byte>(before).subspan(from, to - from);
+      scan(old_part, std::span<const std::byte>(after).subspan(from, to - from), width, changes);
+      REQUIRE(changes.count() > 0);
+      sum += fingerprint_change(2, box, from / bytes, old_part, changes, width);
+    }
+    CHECK(sum == fingerprint(2, box, 0, after, width));
+  }
+  CHECK(fingerprint_change(2, part, 0, before, {}, 2) == 0);
 }
 
 TEST_CASE("fingerprint: one flipped bit and two swapped elements show", "[delta]") {
