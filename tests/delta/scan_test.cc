@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "delta/cuda/elements.h"
 #include "delta/detail/kernel_choice.h"
 #include "delta/scan.h"
 
@@ -69,6 +70,28 @@ TEST_CASE("scan: every kernel finds what an element by element comparison finds"
           REQUIRE((changes.differences == expected.differences));
         }
       }
+    }
+  }
+}
+
+TEST_CASE("scan: what a GPU computes per element, computed here, is what the processor finds",
+          "[delta]") {
+  std::mt19937_64 random(9);
+  for (const int width : {1, 2, 4}) {
+    for (const double density : {0.01, 1.0}) {
+      CAPTURE(width, density);
+      const Pair pair = random_pair(65537, width, density, 0, random);
+      const Elements before{pair.before.data(), width}, after{pair.after.data(), width};
+      const IsChanged is_changed{before, after};
+      Changes found;
+      for (std::uint32_t i = 0; i < 65537; ++i) {
+        if (!is_changed(i)) continue;
+        found.positions.push_back(i);
+        found.differences.push_back(difference(before, after, i));
+      }
+      const Changes expected = slow_scan(pair.before, pair.after, width);
+      REQUIRE((found.positions == expected.positions));
+      REQUIRE((found.differences == expected.differences));
     }
   }
 }
