@@ -57,6 +57,8 @@ Json parse_object(std::string_view text, const std::string& where) {
     json = Json::parse(text.begin(), text.end(), look);
   } catch (const Json::parse_error& error) {
     refuse(where, fmt::format("has no proper JSON at byte {} of it", error.byte));
+  } catch (const Json::out_of_range&) {
+    refuse(where, "has JSON with a number too large to be read");
   }
   if (!json.is_object()) refuse(where, "has JSON that is no object; begin with '{'");
   return json;

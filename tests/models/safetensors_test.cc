@@ -77,6 +77,12 @@ TEST_CASE("safetensors: each mistake in the header has its message", "[models]")
     return R"({"w":)" + tensor(dtype, shape, at) + "}";
   };
   CHECK(refusal("{", 0) == "m.safetensors: header: has no proper JSON at byte 2 of it");
+  // JSON's reader has an exception of its own for it, which ended the program.
+  CHECK(refusal(R"({"w":1e999})", 0) ==
+        "m.safetensors: header: has JSON with a number too large to be read");
+  CHECK_THROWS_WITH(
+      read_safetensors_index(R"({"metadata":{"total_size":777E7777},"weight_map":{}})", "i.json"),
+      "i.json: has JSON with a number too large to be read");
   CHECK(refusal("[1]", 0) == "m.safetensors: header: has JSON that is no object; begin with '{'");
   CHECK(refusal(R"({"w":{}, "w":{}})", 0) == "m.safetensors: header: names 'w' twice");
   CHECK(refusal(R"({"w":3})", 0) ==
