@@ -52,16 +52,22 @@ std::string same_in_catalog(const ModelSpec& model) {
   return names;
 }
 
+// "1 layer", "2 layers".
+std::string counted(std::int64_t count, const char* what) {
+  return fmt::format("{} {}{}", format_count(count), what, count == 1 ? "" : "s");
+}
+
 std::string model_words(const ModelSpec& model) {
-  std::string text = fmt::format("# {}: {} parameters, {} bytes, {} tensors\n", model.name,
-                                 format_count(model.parameters()), format_count(model.bytes()),
-                                 format_count(model.checkpoint_tensors()));
-  text += fmt::format("# {} layers, hidden size {}, vocabulary {}", model.layers,
-                      format_count(model.hidden), format_count(model.vocab));
-  if (model.experts > 0) text += fmt::format(", {} experts a layer", model.experts);
+  std::string text =
+      fmt::format("# {}: {}, {}, {}\n", model.name, counted(model.parameters(), "parameter"),
+                  counted(model.bytes(), "byte"), counted(model.checkpoint_tensors(), "tensor"));
+  text += fmt::format(
+      "# {}, hidden size {}, {}", counted(model.layers, "layer"), format_count(model.hidden),
+      model.vocab == 0 ? "no vocabulary" : fmt::format("vocabulary {}", format_count(model.vocab)));
+  if (model.experts > 0) text += fmt::format(", {} a layer", counted(model.experts, "expert"));
   if (model.heads.kv_heads > 0)
-    text += fmt::format(", {} query and {} key heads of {}", model.heads.q_heads,
-                        model.heads.kv_heads, model.heads.head_dim);
+    text += fmt::format(", {} query and {} of {}", model.heads.q_heads,
+                        counted(model.heads.kv_heads, "key head"), model.heads.head_dim);
   if (model.tied_embeddings) text += ", no head of its own";
   return text + "\n";
 }
@@ -76,9 +82,9 @@ ModelSpec model_of_file(const std::string& file) {
   }
 }
 
-// What the config.json says of the types of its weights. The model has the shapes only: which type
-// a side holds is for the scenario to say.
-std::vector<std::string> type_notes(const std::string& file) {
+// What the config.json says of the types of its weights, and of parts that no model here has. The
+// model has the shapes only: which type a side holds is for the scenario to say.
+std::vector<std::string> config_notes(const std::string& file) {
   const nlohmann::json document = parse_hf_json(read_file(file), file);
   const auto inner = document.find("text_config");
   const auto find = [&](const char* key) -> const nlohmann::json* {
@@ -102,6 +108,10 @@ std::vector<std::string> type_notes(const std::string& file) {
         fmt::format("dtype: {} is not taken over; weights count as bf16: say precision: "
                     "of the sides, or dtype: of the model",
                     shown(name)));
+  }
+  for (const char* part : {"vision_config", "audio_config"}) {
+    if (document.contains(part) && document[part].is_object())
+      notes.push_back(fmt::format("{}: only the language model is counted", part));
   }
   const nlohmann::json* quantized = find("quantization_config");
   if (quantized == nullptr) return notes;
@@ -137,7 +147,7 @@ int import_model(const ImportModelOptions& options) {
   const ModelSpec model = model_of_file(options.file);
   std::string text = model_words(model);
   if (options.is_config) {
-    for (const std::string& note : type_notes(options.file)) {
+    for (const std::string& note : config_notes(options.file)) {
       text += "# Note: " + note + ".\n";
       print_note(note);
     }
@@ -166,10 +176,11 @@ CheckpointIndex index_of_file(const std::string& file) {
 int import_index(const ImportModelOptions& options) {
   require_other_file(options.file, options.output);
   const CheckpointIndex index = index_of_file(options.file);
-  std::string text = fmt::format(
-      "# {}: {} tensors in {} files{}\n", options.file,
-      format_count(static_cast<std::int64_t>(index.names.size())), index.files,
-      index.total_bytes ? fmt::format(", {} bytes", format_count(*index.total_bytes)) : "");
+  std::string text =
+      fmt::format("# {}: {} in {}{}\n", options.file,
+                  counted(static_cast<std::int64_t>(index.names.size()), "tensor"),
+                  counted(static_cast<std::int64_t>(index.files), "file"),
+                  index.total_bytes ? ", " + counted(*index.total_bytes, "byte") : "");
   std::optional<ModelSpec> model;
   std::string name;
   if (options.model) {

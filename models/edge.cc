@@ -41,6 +41,12 @@ bool is_gpt_oss_expert(const Kept& k) {
          (k.tensor.part == "gate_up" || k.tensor.part == "down");
 }
 
+// The same with gate in front of up: those of Qwen3-VL.
+bool is_in_out_expert(const Kept& k) {
+  return is_gpt_oss_expert(k) ||
+         (k.model.architecture == "Qwen3VLMoeForConditionalGeneration" && on_expert_grid(k.tensor));
+}
+
 // What an engine keeps otherwise than the checkpoint does. Sources undo it before they send,
 // destinations do it to what has arrived.
 struct Rule {
@@ -56,12 +62,11 @@ const Rule kRules[] = {
     // NeMo Automodel, components/moe: experts are [E, in, out].
     {kAny, [](const Kept& k) { return k.transposed; }, ValueOp::transpose,
      "experts stored [in, out]", "experts stored [in, out]"},
-    // Megatron-Bridge, models/gpt_oss/gpt_oss_bridge.py, and vLLM, models/gpt_oss.py: [out, in]. So
-    // is the checkpoint in MXFP4.
+    // Megatron-Bridge, models/gpt_oss/gpt_oss_bridge.py and models/qwen_vl/qwen3_vl_bridge.py, and
+    // vLLM, models/gpt_oss.py and models/qwen3_vl_moe.py: [out, in]. So is the checkpoint in MXFP4.
     {kMegatron | kVllm | kSglang,
      [](const Kept& k) {
-       return is_gpt_oss_expert(k) && k.tensor.dims.size() == 3 &&
-              k.form.quantised != Format::mxfp4;
+       return is_in_out_expert(k) && k.tensor.dims.size() == 3 && k.form.quantised != Format::mxfp4;
      },
      ValueOp::transpose, "experts stored [out, in]", "experts stored [out, in]"},
     // The same bridge.

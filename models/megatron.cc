@@ -206,7 +206,11 @@ QkvRows megatron_qkv_rows(const HeadGroups& heads, Interval mine) {
 
 std::optional<std::int64_t> bridge_vocab_divisor(const ModelSpec& model) {
   if (model.architecture == "KimiK3ForConditionalGeneration") return std::nullopt;
-  if (model.architecture == "DeepseekV3ForCausalLM") return 1280;  // Kimi K2, too
+  // DeepSeek-V3 and Kimi K2, GLM-5 and Kimi K2.5.
+  for (const char* name :
+       {"DeepseekV3ForCausalLM", "GlmMoeDsaForCausalLM", "KimiK25ForConditionalGeneration"}) {
+    if (model.architecture == name) return 1280;
+  }
   std::int64_t divisor = 128;
   while (model.vocab % divisor != 0) divisor /= 2;
   return divisor;

@@ -57,8 +57,9 @@ bool is_matrix(const TensorSpec& tensor) {
   return tensor.dims.size() == (on_expert_grid(tensor) ? 3U : 2U);
 }
 
-// Gates and decays of recurrent layers: too few rows for blocks.
+// Gates and decays of recurrent layers, weights of indexers: too few rows for blocks.
 bool has_row_per_head(const TensorSpec& tensor) {
+  if (tensor.part == "index_weights") return true;
   for (const char* part : {"in_a", "in_b", "in_ba", "b"}) {
     if (tensor.role == Role::linear_attention && tensor.part == part) return true;
   }

@@ -38,7 +38,11 @@ void check_can_fuse(const TensorSpec& tensor, const FlatRules& rules) {
   if (!fuses(rules)) return;
   const bool is_transposed =
       on_expert_grid(tensor) && tensor.part == "gate_up" && tensor.dims.back().axis == Axis::ffn;
-  if (!is_transposed && tensor.part != "in_qkvz") return;
+  const auto has = [&](const char* word) { return tensor.name.find(word) != std::string::npos; };
+  const bool is_other_norm =
+      tensor.role == Role::norm &&
+      (has("_feedforward_layernorm") || has("post_self_attn_") || has("post_mlp_"));
+  if (!is_transposed && !is_other_norm && tensor.part != "in_qkvz") return;
   refuse(
       fmt::format("parameters: how Megatron's parameters relate to {} is not known; use checkpoint",
                   tensor.name));

@@ -68,15 +68,18 @@ void list_gqa(const GqaShape& shape, const TensorScope& at) {
   if (shape.sinks) at.add("sinks", {q_heads(shape.heads.q_heads)}, Role::attention, "sinks");
 }
 
-void list_fused_gqa(const GqaShape& shape, const TensorScope& at) {
+void list_fused_gqa(const GqaShape& shape, const FusedGqaNames& names, const TensorScope& at) {
   const Rows rows(shape.heads);
   const TensorDim hidden = plain(shape.hidden);
   // One axis tag for three blocks: a rule that replicates key/value heads asks for part "qkv".
   const TensorDim qkv = q_heads(rows.q + 2 * rows.kv, {rows.q, rows.kv, rows.kv});
-  at.add("query_key_value.weight", {qkv, hidden}, Role::attention, "qkv");
-  if (shape.qkv_bias) at.add("query_key_value.bias", {qkv}, Role::attention, "qkv");
-  at.add("dense.weight", {hidden, q_heads(rows.o_columns)}, Role::attention, "o");
-  if (shape.o_bias) at.add("dense.bias", {hidden}, Role::attention, "o");
+  const auto named = [](std::string_view name, const char* last) {
+    return fmt::format("{}.{}", name, last);
+  };
+  at.add(named(names.qkv, "weight"), {qkv, hidden}, Role::attention, "qkv");
+  if (shape.qkv_bias) at.add(named(names.qkv, "bias"), {qkv}, Role::attention, "qkv");
+  at.add(named(names.o, "weight"), {hidden, q_heads(rows.o_columns)}, Role::attention, "o");
+  if (shape.o_bias) at.add(named(names.o, "bias"), {hidden}, Role::attention, "o");
   if (shape.qk_norm == GqaShape::QkNorm::per_head) {
     at.add("query_layernorm.weight", {plain(shape.heads.head_dim)}, Role::attention, "q_norm");
     at.add("key_layernorm.weight", {plain(shape.heads.head_dim)}, Role::attention, "k_norm");
@@ -120,6 +123,23 @@ void list_mla(const MlaShape& shape, const TensorScope& at) {
   if (shape.output_gate) at.add("g_proj.weight", {v_rows, hidden}, role, "g");
   at.add("o_proj.weight", {hidden, v_rows}, role, "o");
   if (shape.bias) at.add("o_proj.bias", {hidden}, role, "o");
+}
+
+IndexerShape read_indexer(const HfKeys& keys) {
+  return {.heads = keys.integer({"index_n_heads"}, 1, kMostHeads),
+          .head_dim = keys.integer({"index_head_dim"}, 1, kMostSize / kMostHeads)};
+}
+
+void list_indexer(const IndexerShape& indexer, const MlaShape& attention, const TensorScope& at) {
+  const TensorScope inner = at.under("indexer.");
+  const Role role = Role::attention;
+  inner.add("wq_b.weight", {plain(indexer.heads * indexer.head_dim), plain(attention.q_rank)}, role,
+            "index_q");
+  inner.add("wk.weight", {plain(indexer.head_dim), plain(attention.hidden)}, role, "index_k");
+  inner.add("k_norm.weight", {plain(indexer.head_dim)}, role, "index_k_norm");
+  inner.add("k_norm.bias", {plain(indexer.head_dim)}, role, "index_k_norm");
+  inner.add("weights_proj.weight", {plain(indexer.heads), plain(attention.hidden)}, role,
+            "index_weights");
 }
 
 HeadGroups head_groups(const MlaShape& shape) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "models/import/hf_keys.h"
 #include "models/import/hf_tensor_list.h"
@@ -27,8 +28,12 @@ enum class HeadDim { required, hidden_over_heads };
 GqaShape read_gqa(const HfKeys& keys, HeadDim head_dim);
 void list_gqa(const GqaShape& shape, const TensorScope& at);
 
-// Ling: q, k and v lie one behind the other in one tensor; other names for the rest.
-void list_fused_gqa(const GqaShape& shape, const TensorScope& at);
+// q, k and v lie one behind the other in one tensor; other names for the rest.
+struct FusedGqaNames {
+  std::string_view qkv = "query_key_value";
+  std::string_view o = "dense";
+};
+void list_fused_gqa(const GqaShape& shape, const FusedGqaNames& names, const TensorScope& at);
 
 // Latent attention (MLA): keys and values come from one low-rank projection.
 struct MlaShape {
@@ -45,6 +50,15 @@ struct MlaShape {
 
 MlaShape read_mla(const HfKeys& keys);
 void list_mla(const MlaShape& shape, const TensorScope& at);
+
+// What chooses the tokens that sparse attention looks at; every rank has all of it.
+struct IndexerShape {
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+};
+
+IndexerShape read_indexer(const HfKeys& keys);
+void list_indexer(const IndexerShape& indexer, const MlaShape& attention, const TensorScope& at);
 
 // As ModelSpec keeps them: no key/value heads, head_dim is the rows of one query head.
 HeadGroups head_groups(const MlaShape& shape);

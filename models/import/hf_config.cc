@@ -35,9 +35,8 @@ std::string read_architecture(const HfKeys& root, const HfKeys& text) {
   return architectures.front();
 }
 
-bool read_tied(const HfKeys& root, const HfKeys& text) {
-  // Absent means false for every architecture known here, though not for the library's base class.
-  return text.flag("tie_word_embeddings", root.flag("tie_word_embeddings", false));
+bool read_tied(const HfFamily& family, const HfKeys& root, const HfKeys& text) {
+  return text.flag("tie_word_embeddings", root.flag("tie_word_embeddings", family.tied));
 }
 
 ModelSpec read(const std::string& json, const std::string& where, const std::string& name,
@@ -52,8 +51,9 @@ ModelSpec read(const std::string& json, const std::string& where, const std::str
   const HfFamily& family = find_family(spec.architecture, root);
   if (root.has("_provenance")) spec.provenance = root.text("_provenance");
   spec.hidden = text.size("hidden_size");
-  spec.vocab = text.size("vocab_size");
-  spec.tied_embeddings = read_tied(root, text);
+  const bool has_vocab = text.has("vocab_size") || family.vocab == 0;
+  spec.vocab = has_vocab ? text.size("vocab_size") : family.vocab;
+  spec.tied_embeddings = read_tied(family, root, text);
 
   TensorList tensors(options, where);
   HfModel model{text, spec, tensors};

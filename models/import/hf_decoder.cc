@@ -17,11 +17,33 @@ void list_decoder(const Decoder& decoder, HfModel& model) {
 
 void list_decoder_layer(const Decoder& decoder, int layer, std::int64_t hidden,
                         const TensorScope& at) {
+  const auto add_norms = [&](const std::vector<std::string>& names) {
+    for (const std::string& name : names) add_norm(name + ".weight", hidden, at);
+  };
   if (decoder.residual) decoder.residual(layer, at);
-  add_norm("input_layernorm.weight", hidden, at);
+  add_norms(decoder.names.before_attention);
   decoder.attention(layer, at.under(decoder.names.attention));
-  add_norm("post_attention_layernorm.weight", hidden, at);
+  add_norms(decoder.names.after_attention);
+  add_norms(decoder.names.before_feed_forward);
   decoder.feed_forward(layer, at.under(decoder.names.feed_forward));
+  add_norms(decoder.names.after_feed_forward);
+}
+
+DecoderNames inner_names() {
+  DecoderNames names;
+  names.embedding = "model.language_model.embed_tokens.weight";
+  names.layers = "model.language_model.layers.";
+  names.final_norm = "model.language_model.norm.weight";
+  return names;
+}
+
+DecoderNames wrapped_names() {
+  DecoderNames names;
+  names.embedding = "language_model.model.embed_tokens.weight";
+  names.layers = "language_model.model.layers.";
+  names.final_norm = "language_model.model.norm.weight";
+  names.head = "language_model.lm_head.weight";
+  return names;
 }
 
 void list_embedding(const DecoderNames& names, HfModel& model) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "models/import/hf_keys.h"
 #include "models/import/hf_tensor_list.h"
@@ -26,13 +27,23 @@ struct DecoderNames {
   std::string head = "lm_head.weight";
   std::string attention = "self_attn.";
   std::string feed_forward = "mlp.";
+  // The norms of a layer around its two parts; some families have them behind, too.
+  std::vector<std::string> before_attention = {"input_layernorm"};
+  std::vector<std::string> after_attention = {};
+  std::vector<std::string> before_feed_forward = {"post_attention_layernorm"};
+  std::vector<std::string> after_feed_forward = {};
 };
+
+// The language model inside a multimodal one: "model.language_model.layers.0…" with a head outside,
+// or "language_model.model.layers.0…" with a head inside.
+DecoderNames inner_names();
+DecoderNames wrapped_names();
 
 // Writes the tensors of one layer's attention or feed-forward part.
 using LayerPart = std::function<void(int layer, const TensorScope& at)>;
 
-// Everything before, around and after the layers, and the layers of one kind of model: a norm, then
-// attention of some kind, another norm, then a feed-forward network of some kind.
+// Everything before, around and after the layers, and the layers of one kind of model: norms,
+// attention of some kind, more norms, then a feed-forward network of some kind.
 struct Decoder {
   DecoderNames names;
   LayerPart attention;

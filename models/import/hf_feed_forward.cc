@@ -98,6 +98,15 @@ void list_fused_experts(const MoeShape& shape, std::string_view gate_up, std::st
   at.add(down, {experts, hidden, ffn_width(width)}, Role::routed_expert, "down");
 }
 
+void list_in_out_experts(const MoeShape& shape, const TensorScope& at) {
+  const TensorDim experts = expert_count(shape.experts);
+  const TensorDim hidden = plain(shape.hidden);
+  const std::int64_t width = shape.expert_width;
+  at.add("gate_up_proj", {experts, hidden, ffn_width(2 * width, {width, width})},
+         Role::routed_expert, "gate_up");
+  at.add("down_proj", {experts, ffn_width(width), hidden}, Role::routed_expert, "down");
+}
+
 void list_transposed_experts(const MoeShape& shape, const TensorScope& at) {
   const TensorDim experts = expert_count(shape.experts);
   const TensorDim hidden = plain(shape.hidden);

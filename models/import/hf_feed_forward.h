@@ -67,6 +67,9 @@ void list_moe_shared(const MoeShape& shape, const MoeNames& names, const TensorS
 void list_fused_experts(const MoeShape& shape, std::string_view gate_up, std::string_view down,
                         const TensorScope& at);
 
+// Qwen3-VL: the same stored [in, out].
+void list_in_out_experts(const MoeShape& shape, const TensorScope& at);
+
 // gpt-oss: all experts in one tensor, stored [in, out], with biases. Rows of gate and up alternate
 // (g0, u0, g1, u1, ...), so an even cut of the doubled width gives each part whole pairs, and the
 // dim has no blocks.

@@ -34,6 +34,19 @@ void list_appended_mtp(const Decoder& decoder, int modules, const std::string& f
   }
 }
 
+void list_mimo_mtp(const Decoder& decoder, int modules, HfModel& model) {
+  const std::int64_t hidden = model.spec.hidden;
+  const TensorScope layers = TensorScope(model.tensors).under("model.mtp_layers.").mtp_module();
+  for (int module = 0; module < modules; ++module) {
+    const TensorScope at = layers.under(fmt::format("{}.", module));
+    add_norm("token_layernorm.weight", hidden, at);
+    add_norm("hidden_layernorm.weight", hidden, at);
+    add_joining_projection("input_proj.weight", hidden, at);
+    list_decoder_layer(decoder, module, hidden, at);
+    add_norm("final_layernorm.weight", hidden, at);
+  }
+}
+
 void list_qwen_mtp(const Decoder& decoder, int layers, HfModel& model) {
   if (layers == 0) return;
   model.keys.expect_flag("mtp_use_dedicated_embeddings", false);

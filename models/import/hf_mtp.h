@@ -20,6 +20,9 @@ int read_mtp_count(const HfModel& model, std::string_view key, int unmentioned =
 void list_appended_mtp(const Decoder& decoder, int modules, const std::string& final_norm,
                        HfModel& model);
 
+// MiMo: "model.mtp_layers." counts them on their own.
+void list_mimo_mtp(const Decoder& decoder, int modules, HfModel& model);
+
 // Qwen: one "mtp." module with `layers` layers.
 void list_qwen_mtp(const Decoder& decoder, int layers, HfModel& model);
 

@@ -100,14 +100,6 @@ void list_qwen_hybrid(DecoderNames names, QwenExperts experts, HfModel& model) {
   list_qwen_mtp(module, read_mtp_count(model, "mtp_num_hidden_layers", unmentioned), model);
 }
 
-DecoderNames multimodal_names() {
-  DecoderNames names;
-  names.embedding = "model.language_model.embed_tokens.weight";
-  names.layers = "model.language_model.layers.";
-  names.final_norm = "model.language_model.norm.weight";
-  return names;
-}
-
 }  // namespace
 
 void list_qwen3_next(HfModel& model) { list_qwen_hybrid({}, QwenExperts::one_by_one, model); }
@@ -117,11 +109,11 @@ void list_qwen35(HfModel& model) { list_qwen_hybrid({}, QwenExperts::none, model
 void list_qwen35_moe(HfModel& model) { list_qwen_hybrid({}, QwenExperts::fused, model); }
 
 void list_qwen35_multimodal(HfModel& model) {
-  list_qwen_hybrid(multimodal_names(), QwenExperts::none, model);
+  list_qwen_hybrid(inner_names(), QwenExperts::none, model);
 }
 
 void list_qwen35_moe_multimodal(HfModel& model) {
-  list_qwen_hybrid(multimodal_names(), QwenExperts::fused, model);
+  list_qwen_hybrid(inner_names(), QwenExperts::fused, model);
 }
 
 }  // namespace refit

@@ -222,6 +222,23 @@ HeadGroups heads_of(const std::vector<TensorSpec>& tensors, const std::string& w
   return {static_cast<int>(q / head), static_cast<int>(k / head), static_cast<int>(head)};
 }
 
+// One file of a checkpoint has a few layers, and would make a model of that many and empty ones.
+void require_every_layer(const std::vector<Group>& groups, const std::string& where) {
+  std::set<int> there;
+  for (const Group& group : groups) {
+    if (group.numbered.layer) there.insert(*group.numbered.layer);
+  }
+  int expected = 0;
+  for (const int layer : there) {
+    if (layer != expected)
+      fail(where,
+           fmt::format("no tensor is of layer {}, but some are of layer {}; is this one file "
+                       "of several? All of them are in the index or the config.json",
+                       expected, layer));
+    ++expected;
+  }
+}
+
 }  // namespace
 
 ModelSpec model_of_tensors(const std::vector<ListedTensor>& tensors, const std::string& where) {
@@ -267,6 +284,7 @@ ModelSpec model_of_tensors(const std::vector<ListedTensor>& tensors, const std::
   }
   if (groups.empty()) fail(where, "has no tensors");
   if (model.layers == 0) fail(where, "no tensor is of a layer (layers.N.); is it a whole model?");
+  require_every_layer(groups, where);
   model.tensors = std::move(list).take();
   // JSON has no order; a checkpoint begins with the embedding and ends with prediction modules.
   const auto place = [](const TensorSpec& t) {

@@ -168,6 +168,20 @@ TEST_CASE("edge: gpt-oss experts are interleaved anew, and transposed where only
           Lines{"source transpose (experts stored [out, in]) 2 -> 2"});
 }
 
+TEST_CASE("edge: experts of Qwen3-VL are transposed where engines keep them out, in",
+          "[models][precision]") {
+  const ModelSpec model = parse_hf_config(
+      R"({"architectures": ["Qwen3VLMoeForConditionalGeneration"], "text_config": {
+          "hidden_size": 16, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8,
+          "num_hidden_layers": 1, "vocab_size": 10, "num_experts": 4,
+          "moe_intermediate_size": 8}})",
+      "vl");
+  const TensorSpec& down = with_part(model, Role::routed_expert, "down");
+  REQUIRE(between(model, down, "megatron", "vllm").empty());
+  REQUIRE(between(model, down, "fsdp", "vllm") ==
+          Lines{"destination transpose (experts stored [out, in]) 2 -> 2"});
+}
+
 TEST_CASE("edge: Automodel transposes experts back before it sends them", "[models][precision]") {
   const ModelSpec model = catalog_model("qwen3-30b-a3b");
   const TensorSpec& gate = with_part(model, Role::routed_expert, "gate");

@@ -308,13 +308,20 @@ TEST_CASE("config: an unknown architecture is refused with the known ones", "[mo
   REQUIRE_THROWS_WITH(
       parse(llama_as("FalconForCausalLM", {})),
       "config.json: key 'architectures': 'FalconForCausalLM' is not known; known are "
-      "BailingMoeV2ForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, Glm4MoeForCausalLM, "
-      "Glm4MoeLiteForCausalLM, GptOssForCausalLM, "
-      "GraniteMoeForCausalLM, KimiK3ForConditionalGeneration, LlamaForCausalLM, "
-      "MiniMaxM1ForCausalLM, MiniMaxM2ForCausalLM, MistralForCausalLM, MixtralForCausalLM, "
-      "NemotronHForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, Qwen3MoeForCausalLM, "
-      "Qwen3NextForCausalLM, Qwen3_5ForCausalLM, Qwen3_5ForConditionalGeneration, "
-      "Qwen3_5MoeForCausalLM, Qwen3_5MoeForConditionalGeneration");
+      "BailingMoeV2ForCausalLM, DeepseekV2ForCausalLM, DeepseekV32ForCausalLM, "
+      "DeepseekV3ForCausalLM, Dots1ForCausalLM, Ernie4_5_MoeForCausalLM, "
+      "Gemma2ForCausalLM, Gemma3ForCausalLM, Gemma3ForConditionalGeneration, "
+      "Glm4ForCausalLM, Glm4MoeForCausalLM, Glm4MoeLiteForCausalLM, GlmMoeDsaForCausalLM, "
+      "GptOssForCausalLM, GraniteMoeForCausalLM, KimiK25ForConditionalGeneration, "
+      "KimiK3ForConditionalGeneration, LlamaForCausalLM, MiMoForCausalLM, "
+      "MiniMaxM1ForCausalLM, MiniMaxM2ForCausalLM, Mistral3ForConditionalGeneration, "
+      "MistralForCausalLM, MixtralForCausalLM, NemotronHForCausalLM, Olmo2ForCausalLM, "
+      "Olmo3ForCausalLM, OlmoeForCausalLM, Phi3ForCausalLM, Qwen2ForCausalLM, "
+      "Qwen2MoeForCausalLM, Qwen2_5_VLForConditionalGeneration, Qwen3ForCausalLM, "
+      "Qwen3MoeForCausalLM, Qwen3NextForCausalLM, Qwen3VLForConditionalGeneration, "
+      "Qwen3VLMoeForConditionalGeneration, Qwen3_5ForCausalLM, "
+      "Qwen3_5ForConditionalGeneration, Qwen3_5MoeForCausalLM, "
+      "Qwen3_5MoeForConditionalGeneration, SeedOssForCausalLM");
   REQUIRE_THROWS_WITH(parse(without(kLlama, "architectures")),
                       "config.json: missing key 'architectures'");
   REQUIRE_THROWS_WITH(parse(with(kLlama, "architectures", "[]")),

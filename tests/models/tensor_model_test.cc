@@ -106,6 +106,18 @@ TEST_CASE("tensor model: what shapes and names cannot say is not guessed", "[mod
   CHECK_THAT(complaint("{\"a\": 1}"), Catch::Contains("a: expected {\"shape\""));
 }
 
+TEST_CASE("tensor model: a file with some of the layers is not taken for a model of them all",
+          "[models][import]") {
+  // Layers 2 and 3 of 4, as the second file of a checkpoint has them.
+  std::vector<ListedTensor> part;
+  for (const int layer : {2, 3})
+    part.push_back({"model.layers." + std::to_string(layer) + ".input_layernorm.weight", {8}});
+  REQUIRE_THROWS_WITH(
+      model_of_tensors(part, "f.safetensors"),
+      "f.safetensors: no tensor is of layer 0, but some are of layer 2; is this one "
+      "file of several? All of them are in the index or the config.json");
+}
+
 TEST_CASE("model file: a header of safetensors is a model, without its data", "[models][import]") {
   std::string folder = (std::filesystem::temp_directory_path() / "refit-model-XXXXXX").string();
   REQUIRE(::mkdtemp(folder.data()) != nullptr);
