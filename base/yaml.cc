@@ -29,7 +29,7 @@ constexpr std::size_t kMostValues = 500'000;
 // that nests too deep is refused before yaml-cpp's own recursion can exhaust the stack.
 class DocumentBuilder : public YAML::EventHandler {
  public:
-  explicit DocumentBuilder(const std::string& name) { document_.name = name; }
+  DocumentBuilder(const std::string& name, bool merges) : merges_(merges) { document_.name = name; }
 
   YamlDocument take() && {
     if (doubt_) throw Error(*doubt_);
@@ -135,7 +135,8 @@ class DocumentBuilder : public YAML::EventHandler {
   void add_key(const YAML::Mark& mark, Open& map, const YamlItem& key) {
     map.key = document_.items.size();
     if (key.kind != YamlKind::scalar) return doubt(mark, "a key must be a word or a number");
-    if (key.text == "<<") fail(mark, "merge keys ('<<') are not read; write the keys out");
+    if (key.text == "<<" && !merges_)
+      fail(mark, "merge keys ('<<') are not read; write the keys out");
     const auto [first, is_new] = map.key_lines.emplace(key.text, key.line);
     if (!is_new) {
       fail(mark, fmt::format("key '{}' repeats, it stands first in line {}; keep one",
@@ -207,7 +208,7 @@ class DocumentBuilder : public YAML::EventHandler {
 
   YamlDocument document_;
   std::optional<Error> doubt_;
-  bool started_ = false;
+  bool merges_, started_ = false;
   std::size_t values_ = 0;
   std::vector<Open> open_;
   std::unordered_map<YAML::anchor_t, Anchored> anchors_;
@@ -221,9 +222,9 @@ std::string explain(const YAML::Exception& error) {
 
 }  // namespace
 
-YamlDocument parse_yaml(const std::string& text, const std::string& name) {
+YamlDocument parse_yaml(const std::string& text, const std::string& name, bool merges) {
   std::istringstream stream(prepare_yaml_text(text, name));
-  DocumentBuilder builder(name);
+  DocumentBuilder builder(name, merges);
   try {
     YAML::Parser parser(stream);
     // The second call finds nothing, or a second document, which the builder refuses.

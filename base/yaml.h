@@ -26,6 +26,9 @@ class YamlNode {
   // than 16 MiB, repeats a key in one map, or nests deeper than 64 levels.
   static YamlNode parse_file(const std::string& path);
   static YamlNode parse_text(const std::string& text, const std::string& name);
+  // The same where merge keys ("<<") stand among a map's entries, for whoever merges them. They are
+  // refused otherwise.
+  static YamlNode parse_text_with_merges(const std::string& text, const std::string& name);
 
   // Readers throw Error(bad_input) with place, path, what was expected and what stands there.
   std::string text() const;

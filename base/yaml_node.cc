@@ -105,6 +105,11 @@ YamlNode YamlNode::parse_text(const std::string& text, const std::string& name) 
   return YamlNode(std::make_shared<const Place>(Place{std::move(document), 0, ""}));
 }
 
+YamlNode YamlNode::parse_text_with_merges(const std::string& text, const std::string& name) {
+  auto document = std::make_shared<const YamlDocument>(detail::parse_yaml(text, name, true));
+  return YamlNode(std::make_shared<const Place>(Place{std::move(document), 0, ""}));
+}
+
 std::string YamlNode::text() const {
   const YamlItem& item = place_->here();
   if (item.kind != YamlKind::scalar) fail(fmt::format("expected text, got {}", describe(item)));

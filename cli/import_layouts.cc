@@ -83,7 +83,7 @@ void add_import_layouts(CLI::App& import, Action& action) {
            true);
   const LayoutReader flags{FileKind::megatron_flags,
                            [](const std::string& file, const LayoutFileOptions& options) {
-                             return read_megatron_args(read_file(file), file, options.answers);
+                             return load_megatron_args(read_file(file), file, options.answers);
                            }};
   add_kind(import, action, "megatron", "A scenario from flags of Megatron-LM", flags);
   add_kind(import, action, "slime", "A scenario from flags of slime or miles", flags);

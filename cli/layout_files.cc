@@ -59,6 +59,9 @@ std::string layout_scenario(const LayoutReader& reader, const std::string& file,
   answers.nodes = machines.nodes;
   Imported imported;
   try {
+    // Its strings would read as flags, of all branches at once.
+    if (file_kind(read_file(file)) == FileKind::python)
+      throw Error(ErrorCode::bad_input, fmt::format("{}: a program", file));
     imported = reader.read(file, options);
   } catch (const Error& error) {
     throw naming_file(error, file, {reader.kind});
@@ -70,10 +73,10 @@ std::string layout_scenario(const LayoutReader& reader, const std::string& file,
   } else {
     require_only_nodes(machines);
   }
-  std::string text = scenario_text(imported, answers);
+  // Also where something is missing: a note may say why.
   for (const std::string& line : imported.left_out)
     print_note(fmt::format("{}: {}", imported.format, line));
-  return text;
+  return scenario_text(imported, answers);
 }
 
 std::string nemo_scenario(const LayoutFileOptions& options, const ClusterFileOptions& machines) {

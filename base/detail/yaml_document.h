@@ -37,7 +37,7 @@ struct YamlDocument {
 };
 
 // The one function of the house that knows yaml-cpp (yaml.cc).
-YamlDocument parse_yaml(const std::string& text, const std::string& name);
+YamlDocument parse_yaml(const std::string& text, const std::string& name, bool merges = false);
 
 // "generation" and "tensor" are "generation.tensor"; a list's path and 2 are "clusters[2]".
 std::string path_of_key(const std::string& parent, const std::string& key);

@@ -5,12 +5,14 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/shown.h"
+#include "scenarios/import/hydra_config.h"
 #include "scenarios/import/shell_words.h"
 
 namespace refit {
@@ -58,15 +60,25 @@ class Parser {
     if (!take(c)) fail(fmt::format("'{}' is missing", c));
   }
 
-  // "sglang" in front of ':' or '.'; nothing if degrees begin at once.
+  // "sglang" in front of ':' or '.', with a name in brackets or without; nothing if degrees begin
+  // at once.
   std::string backend() {
-    const std::size_t end = text_.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at_);
-    if (end == std::string::npos || end == at_ || (text_[end] != ':' && text_[end] != '.'))
-      return {};
+    std::size_t end = text_.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at_);
+    if (end == std::string::npos) return {};
     std::string name = text_.substr(at_, end - at_);
+    if (text_[end] == '[') {
+      const std::size_t close = text_.find(']', end);
+      if (close == std::string::npos) fail("']' is missing");
+      end = close + 1;
+    } else if (name.empty()) {
+      return {};
+    }
+    if (end >= text_.size() || (text_[end] != ':' && text_[end] != '.')) return {};
     at_ = end + 1;
     return name;
   }
+
+  std::string rest() const { return text_.substr(at_); }
 
   Degrees degrees() {
     Degrees degrees;
@@ -185,8 +197,60 @@ bool looks_like_allocation(std::string_view word) {
   const std::size_t plus = word.find_first_of("+|");
   if (plus == std::string_view::npos) return false;
   const std::string_view left = word.substr(0, plus);
-  return left.starts_with("sglang:") || left.starts_with("sglang.") || left.starts_with("vllm:") ||
-         left.starts_with("vllm.");
+  for (std::string_view engine : {"sglang", "vllm"}) {
+    if (left.starts_with(engine) && left.size() > engine.size() &&
+        std::string_view(":.[").find(left[engine.size()]) != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
+// A training's YAML in which each part says its own allocation: `backend:` of rollout and actor.
+struct Parts {
+  std::string allocation;
+  std::optional<HydraConfig> config;
+};
+
+Parts parts_of(std::string_view text, const std::string& file) {
+  Parts parts;
+  if (text.find("backend:") == std::string_view::npos) return parts;
+  HydraConfig config = HydraConfig::parse(std::string(text), file);
+  const auto rollout = config.find("rollout.backend");
+  const auto actor = config.find("actor.backend");
+  if (!rollout && !actor) return parts;
+  if (!rollout || !actor)
+    (rollout ? rollout : actor)
+        ->fail(
+            fmt::format("there is no {}.backend, so nothing is moved from training to generation",
+                        rollout ? "actor" : "rollout"));
+  const auto strategy = config.find("rollout.scheduling_strategy.type");
+  const bool shares = strategy && strategy->text == "colocation";
+  parts.allocation = fmt::format("{}{}{}", rollout->text, shares ? '|' : '+', actor->text);
+  parts.config = std::move(config);
+  return parts;
+}
+
+// What the YAML says besides the allocation.
+void read_rest(HydraConfig& config, Imported& out) {
+  out.title = std::filesystem::path(out.file).stem().string();
+  if (const auto path = config.find("actor.path")) {
+    if (const auto known = catalog_name_of(path->text))
+      set_key(out.model, "name", *known, fmt::format("actor.path: {}", path->text));
+    else
+      out.left_out.push_back(
+          fmt::format("actor.path: '{}' is no model of the catalog; its config.json will do",
+                      shown(path->text, 200)));
+  }
+  if (const auto nodes = config.find("cluster.n_nodes")) out.nodes = nodes->integer(1, kMost);
+  if (const auto gpus = config.find("cluster.n_gpus_per_node")) {
+    out.gpus_per_node = gpus->integer(1, kMost);
+    out.gpus_per_node_source = gpus->path;
+  }
+  if (config.flag("actor.use_lora", false))
+    out.left_out.push_back("actor.use_lora is true; the whole model is taken to be sent");
+  const auto type = config.find("actor.dtype");
+  if (type && type->text == "float16") set_key(out.training, "precision", "fp16", type->path);
+  if (type && type->text == "float32") set_key(out.training, "precision", "fp32", type->path);
 }
 
 }  // namespace
@@ -205,11 +269,15 @@ std::vector<std::string> areal_allocations(std::string_view text, const std::str
 }
 
 Imported read_areal(std::string_view text, const std::string& file, int entry) {
-  const std::vector<std::string> all = areal_allocations(text, file);
+  std::vector<std::string> all = areal_allocations(text, file);
+  Parts parts;
+  if (all.empty()) parts = parts_of(text, file);
+  if (parts.config) all.push_back(parts.allocation);
   if (all.empty())
-    throw Error(
-        ErrorCode::bad_input,
-        fmt::format("{}: no allocation string in it, such as sglang:d4p1t4+megatron:d2p2t4", file));
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: no allocation string in it, such as "
+                            "sglang:d4p1t4+megatron:d2p2t4, and no backend of rollout and actor",
+                            file));
   if (entry < 0 || entry > static_cast<int>(all.size()) || (entry == 0 && all.size() > 1)) {
     std::string list;
     for (std::size_t i = 0; i < std::min<std::size_t>(all.size(), 20); ++i)
@@ -229,12 +297,19 @@ Imported read_areal(std::string_view text, const std::string& file, int entry) {
   const bool colocated = parser.take('|');
   if (!colocated) parser.require('+');
   read_training(parser, out, training);
-  if (!parser.done()) parser.fail("more text than an allocation has");
+  // Critics and the like hold no weights that generation waits for.
+  if (!parser.done() && parser.rest().find_first_of("+|") == 0) {
+    out.left_out.push_back(fmt::format("'{}' of the allocation: neither generation nor the actor",
+                                       shown(parser.rest(), 200)));
+  } else if (!parser.done()) {
+    parser.fail("more text than an allocation has");
+  }
   if (training > kMost || generation > kMost) parser.fail("more ranks than a cluster can have");
   if (colocated && training != generation)
     parser.fail(fmt::format("'|' shares GPUs, but generation has {} and training {}", generation,
                             training));
   set_gpus(out, training, generation, colocated, "product of the degrees");
+  if (parts.config) read_rest(*parts.config, out);
   return out;
 }
 

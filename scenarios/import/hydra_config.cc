@@ -31,6 +31,21 @@ HydraNode* child_of(HydraNode& node, std::string_view key) {
   return const_cast<HydraNode*>(node.child(key));
 }
 
+HydraNode from_yaml(const YamlNode& yaml);
+
+// What "<<" stands for comes first, and gives way to the map's own keys; of several maps the first
+// counts.
+void merge_keys(const YamlNode& merged, HydraNode& node) {
+  if (merged.is_list()) {
+    for (const YamlNode& item : merged.items()) merge_keys(item, node);
+    return;
+  }
+  if (!merged.is_map()) fail(merged.where(), "'<<' must stand for a map, or a list of maps");
+  for (auto& [key, value] : from_yaml(merged).children) {
+    if (node.child(key) == nullptr) node.children.emplace_back(key, std::move(value));
+  }
+}
+
 HydraNode from_yaml(const YamlNode& yaml) {
   HydraNode node;
   node.where = yaml.where();
@@ -42,8 +57,17 @@ HydraNode from_yaml(const YamlNode& yaml) {
     for (const YamlNode& item : yaml.items()) node.children.push_back({"", from_yaml(item)});
   } else if (yaml.is_map()) {
     node.kind = Kind::map;
-    for (const auto& [key, value] : yaml.entries())
-      node.children.push_back({key, from_yaml(value)});
+    for (const auto& [key, value] : yaml.entries()) {
+      if (key == "<<") merge_keys(value, node);
+    }
+    for (const auto& [key, value] : yaml.entries()) {
+      if (key == "<<") continue;
+      HydraNode* there = child_of(node, key);
+      if (there != nullptr)
+        *there = from_yaml(value);
+      else
+        node.children.push_back({key, from_yaml(value)});
+    }
   }
   return node;
 }
@@ -84,7 +108,7 @@ class Chain {
     files_.push_back(path);
     if (files_.size() > kMostFiles)
       fail(path, fmt::format("more than {} files in a chain of defaults", kMostFiles));
-    HydraNode own = from_yaml(YamlNode::parse_text(text, path));
+    HydraNode own = from_yaml(YamlNode::parse_text_with_merges(text, path));
     if (own.kind != Kind::map) fail(own.where, "expected a map of settings");
     const HydraNode* defaults = own.child("defaults");
     if (defaults == nullptr) return own;

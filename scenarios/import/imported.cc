@@ -124,6 +124,10 @@ std::string catalog_cluster_lines(const Imported& imported, const ImportAnswers&
 std::string cluster_part(const Imported& imported, const ImportAnswers& answers) {
   if (answers.cluster_yaml) return cluster_lines(*answers.cluster_yaml, "the cluster");
   if (!is_path(*answers.cluster)) return catalog_cluster_lines(imported, answers);
+  if (answers.nodes)
+    throw Error(ErrorCode::bad_input,
+                fmt::format("--nodes {}: {} says itself how many nodes there are; change it there",
+                            *answers.nodes, shown(*answers.cluster, 200)));
   return cluster_lines(read_text_file(*answers.cluster, kMostClusterBytes), *answers.cluster);
 }
 
@@ -175,6 +179,43 @@ std::string comment_lines(const std::vector<std::string>& lines) {
   return text;
 }
 
+// Names, without what follows the size, whose models have the shapes of one in the catalog, by
+// their config.json.
+struct SameShapes {
+  std::string_view name;
+  std::string_view catalog;
+};
+constexpr SameShapes kSameShapes[] = {{"deepseek-r1-distill-llama-8b", "llama-3.1-8b"},
+                                      {"deepseek-r1-distill-llama-70b", "llama-3.1-70b"},
+                                      {"deepseek-r1-distill-qwen-7b", "qwen2.5-7b"},
+                                      {"deepseek-r1-distill-qwen-14b", "qwen2.5-14b"},
+                                      {"deepseek-r1-distill-qwen-32b", "qwen2.5-32b"},
+                                      {"deepseek-v3.1", "deepseek-v3"},
+                                      {"llama-3-8b", "llama-3.1-8b"},
+                                      {"llama-3-70b", "llama-3.1-70b"},
+                                      {"llama-3.3-70b", "llama-3.1-70b"},
+                                      {"minimax-m2.5", "minimax-m2"},
+                                      {"minimax-m2.7", "minimax-m2"},
+                                      {"qwen2-0.5b", "qwen2.5-0.5b"},
+                                      {"qwen2-1.5b", "qwen2.5-1.5b"},
+                                      {"qwen2-7b", "qwen2.5-7b"},
+                                      {"qwen2-72b", "qwen2.5-72b"},
+                                      {"qwen2.5-math-1.5b", "qwen2.5-1.5b"},
+                                      {"qwen2.5-math-7b", "qwen2.5-7b"},
+                                      {"qwen2.5-math-72b", "qwen2.5-72b"},
+                                      {"qwen2.5-coder-7b", "qwen2.5-7b"},
+                                      {"qwen2.5-coder-14b", "qwen2.5-14b"},
+                                      {"qwen2.5-coder-32b", "qwen2.5-32b"},
+                                      {"qwen3.6-27b", "qwen3.5-27b"},
+                                      {"qwen3.6-35b-a3b", "qwen3.5-35b-a3b"}};
+
+std::string with_its_shapes(const std::string& name) {
+  for (const SameShapes& same : kSameShapes) {
+    if (same.name == name) return std::string(same.catalog);
+  }
+  return name;
+}
+
 }  // namespace
 
 void set_key(ImportedPart& part, const std::string& key, const std::string& value,
@@ -223,7 +264,8 @@ std::optional<std::string> catalog_name_of(const std::string& hub_name) {
                                                    "-2507",     "-0528", "-0324"};
   for (bool is_changed = true; is_changed;) {
     const std::vector<std::string> known = catalog_models();
-    if (std::find(known.begin(), known.end(), name) != known.end()) return name;
+    const std::string same = with_its_shapes(name);
+    if (std::find(known.begin(), known.end(), same) != known.end()) return same;
     is_changed = false;
     for (const std::string_view suffix : kSuffixes) {
       if (!name.ends_with(suffix)) continue;
@@ -266,6 +308,8 @@ std::string scenario_text(Imported imported, const ImportAnswers& answers) {
   }
   text += cluster_part(imported, answers);
   text += model_part(imported.model);
+  for (const ImportedKey& key : imported.scenario)
+    text += fmt::format("{}: {}  # {}\n", key.key, key.value, key.source);
   text += key_lines("training", imported.training);
   text += key_lines("generation", imported.generation);
   text += key_lines("plan", imported.plan);

@@ -32,6 +32,7 @@ struct Imported {
   std::string title;
   std::string format;  // "NeMo RL recipe"
   std::string file;
+  ImportedPart scenario;  // keys at its top, such as convert
   ImportedPart model, training, generation, plan, runtime;
   // The machines, as far as the file counts them.
   std::optional<std::int64_t> nodes, gpus_per_node, segment_nodes;

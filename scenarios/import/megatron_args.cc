@@ -19,6 +19,7 @@ namespace refit {
 namespace {
 
 constexpr std::int64_t kMost = 1'000'000;
+const std::string kModel = "model.name";
 constexpr std::int64_t kSlimeGpusPerNode = 8;  // default of --actor-num-gpus-per-node
 
 // The flags, read with the line in front of each complaint.
@@ -30,15 +31,21 @@ class Args {
   bool has(const char* flag) { return flags_.has(flag); }
   const std::vector<ShellFlags::Flag>& all() const { return flags_.all(); }
 
-  // Nothing if it is not there, or if the script leaves its variable open: then `key` is asked for.
+  // Nothing if it is not there, or if the script leaves its variable open: then `key` is asked for,
+  // but of a model, which has a name besides, only noted.
   std::optional<std::string> text(const char* flag, const std::string& key) {
     const ShellFlags::Flag* found = flags_.find(flag);
     if (found == nullptr) return std::nullopt;
     if (found->values.empty() || found->values.front().empty())
       fail(*found, "expected a value behind it");
     if (const auto variable = open_variable(found->values.front())) {
-      out_.asked.push_back(
-          fmt::format("{}: {} is {}, which the file does not set", key, flag, *variable));
+      if (key == kModel) {
+        out_.left_out.push_back(fmt::format(
+            "{} is {}, which the file does not set; not compared with the model", flag, *variable));
+      } else {
+        out_.asked.push_back(
+            fmt::format("{}: {} is {}, which the file does not set", key, flag, *variable));
+      }
       return std::nullopt;
     }
     return found->values.front();
@@ -55,6 +62,16 @@ class Args {
       fail(*flags_.find(flag),
            fmt::format("expected an integer from {} to {}, got '{}'", least, kMost, shown(*word)));
     return value;
+  }
+
+  // The end of a path, whatever its folder is; nothing if the script leaves it open.
+  std::string last_part(const char* flag) {
+    const ShellFlags::Flag* found = flags_.find(flag);
+    if (found == nullptr || found->values.empty()) return {};
+    const std::string& path = found->values.front();
+    const std::string whole = path.substr(0, path.find_last_not_of('/') + 1);
+    const std::string last = whole.substr(whole.rfind('/') + 1);
+    return open_variable(last) ? std::string() : last;
   }
 
   // Copies a number to a key of a side.
@@ -158,6 +175,11 @@ void read_training(Args& args, const MegatronNumbers& numbers, Imported& out) {
   }
 }
 
+bool is_asked(const Imported& out, const std::string& key) {
+  return std::any_of(out.asked.begin(), out.asked.end(),
+                     [&](const std::string& line) { return line.starts_with(key + ":"); });
+}
+
 // How many ranks train: slime says nodes, torchrun nodes and processes.
 std::optional<std::int64_t> training_gpus(Args& args, Imported& out) {
   for (const auto& [nodes_flag, gpus_flag, other, otherwise] :
@@ -176,7 +198,8 @@ std::optional<std::int64_t> training_gpus(Args& args, Imported& out) {
     return *nodes * per_node;
   }
   if (const auto world = args.integer("--world-size", "training.gpus")) return world;
-  out.asked.push_back("training.gpus: no flag says how many ranks train");
+  if (!is_asked(out, "training.gpus"))
+    out.asked.push_back("training.gpus: no flag says how many ranks train");
   return std::nullopt;
 }
 
@@ -198,7 +221,7 @@ void read_rollout_gpus(Args& args, std::optional<std::int64_t> training, Importe
     set_key(out.generation, "gpus", fmt::format("{}", *given), "--rollout-num-gpus");
     if (out.nodes && out.gpus_per_node)
       out.nodes = *out.nodes + (*given + *out.gpus_per_node - 1) / *out.gpus_per_node;
-  } else {
+  } else if (!is_asked(out, "generation.gpus")) {
     out.asked.push_back("generation.gpus: neither --colocate nor --rollout-num-gpus says it");
   }
 }
@@ -269,15 +292,24 @@ void report_unknown(const Args& args, Imported& out) {
     const bool matters = has("parallel") || has("pipeline") || has("-tp-size") || has("-ep-") ||
                          has("-dp-") || has("-pp-") || has("num-gpus") || has("fsdp") ||
                          has("quantization") || has("redundant") || has("fp8") || has("lora");
-    if (flag.asked || is_harmless || !matters) continue;
+    const bool is_of_ray = flag.name == "--num-gpus";  // `ray start --num-gpus 8`
+    if (flag.asked || is_harmless || is_of_ray || !matters) continue;
     out.left_out.push_back(fmt::format("{} {} (line {}): not understood", flag.name,
                                        flag.values.empty() ? "" : flag.values.front(), flag.line));
   }
 }
 
+// Where the numbers stand in a file that is not here, the name of the checkpoint may say it.
+void name_by_checkpoint(Args& args, const MegatronNumbers& numbers, Imported& out) {
+  const std::string name = args.last_part("--hf-checkpoint");
+  if (name.empty() || numbers.layers || find_key(out.model, "name") != nullptr) return;
+  if (const auto known = catalog_name_of(name))
+    set_key(out.model, "name", *known, "--hf-checkpoint " + name);
+}
+
 MegatronNumbers read_numbers(Args& args) {
   MegatronNumbers numbers;
-  const auto read = [&](const char* flag) { return args.integer(flag, "model.name"); };
+  const auto read = [&](const char* flag) { return args.integer(flag, kModel); };
   numbers.layers = read("--num-layers");
   numbers.hidden = read("--hidden-size");
   numbers.heads = read("--num-attention-heads");
@@ -286,7 +318,18 @@ MegatronNumbers read_numbers(Args& args) {
   numbers.experts = read("--num-experts");
   numbers.expert_width = read("--moe-ffn-hidden-size");
   numbers.is_latent = args.has("--multi-latent-attention");
-  if (const auto freq = args.text("--moe-layer-freq", "model.name")) {
+  for (const std::string_view flag : megatron_size_flags()) {
+    if (const auto size = args.integer(std::string(flag).c_str(), kModel, 0))
+      numbers.sizes.emplace(flag, *size);
+  }
+  for (const std::string_view flag : megatron_switch_flags()) {
+    if (args.has(std::string(flag).c_str())) numbers.switches.emplace(flag);
+  }
+  // Megatron's experts are as wide as its other networks unless told otherwise.
+  const auto width = numbers.sizes.find("--ffn-hidden-size");
+  if (numbers.experts && !numbers.expert_width && width != numbers.sizes.end())
+    numbers.expert_width = width->second;
+  if (const auto freq = args.text("--moe-layer-freq", kModel)) {
     if (!numbers.layers) args.fail("--moe-layer-freq", "there is no --num-layers");
     try {
       numbers.expert_layers = read_moe_layer_freq(*freq, static_cast<int>(*numbers.layers));
@@ -300,11 +343,11 @@ MegatronNumbers read_numbers(Args& args) {
 }  // namespace
 
 Imported read_megatron_args(std::string_view text, const std::string& file,
-                            const ImportAnswers& answers) {
+                            const ImportAnswers& answers, const SourcedText& source) {
   Imported out;
   out.file = file;
   out.title = std::filesystem::path(file).stem().string();
-  Args args(ShellFlags(shell_words(text, file)), file, out);
+  Args args(ShellFlags(shell_words(text, file, source)), file, out);
   const bool is_slime = is_of_slime(args.all());
   out.format = is_slime ? "slime or miles flags" : "Megatron flags";
   const MegatronNumbers numbers = read_numbers(args);
@@ -315,6 +358,7 @@ Imported read_megatron_args(std::string_view text, const std::string& file,
         ErrorCode::bad_input,
         fmt::format("{}: no flags of Megatron in it, such as --tensor-model-parallel-size", file));
   name_megatron_model(numbers, answers, out);
+  name_by_checkpoint(args, numbers, out);
   if (const auto mtp = args.integer("--mtp-num-layers", "model.mtp", 0)) {
     if (*mtp > 0) set_key(out.model, "mtp", "true", "--mtp-num-layers");
   }
@@ -329,6 +373,20 @@ Imported read_megatron_args(std::string_view text, const std::string& file,
                       "generation.gpus: of generation", "generation.tensor: of generation"});
   }
   report_unknown(args, out);
+  return out;
+}
+
+Imported load_megatron_args(const std::string& text, const std::string& file,
+                            const ImportAnswers& answers) {
+  std::vector<std::string> missing;
+  Imported out = read_megatron_args(text, file, answers, sourced_beside(file, missing));
+  for (const std::string& path : missing) {
+    if (path.ends_with(".sh"))
+      out.left_out.push_back(
+          fmt::format("source {}: not found beside this script, so its flags are not read; put "
+                      "its text in front of the script's",
+                      shown(path, 200)));
+  }
   return out;
 }
 

@@ -65,7 +65,7 @@ std::string difference(const MegatronNumbers& numbers, const ModelSpec& model) {
         "others",
         count(numbers.expert_layers), count(expert_layers_of(model)));
   }
-  return {};
+  return size_difference(numbers, model);
 }
 
 std::int64_t integer_at(const std::string& text, std::size_t& at) {

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text_file.h"
+#include "scenarios/import/shell_arithmetic.h"
 
 namespace refit {
 namespace {
@@ -14,6 +17,7 @@ namespace {
 // Substituted values can be substituted again; no command line is longer.
 constexpr std::size_t kMostWord = std::size_t{1} << 16;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of all words
+constexpr std::size_t kMostScript = std::size_t{1} << 20;
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -26,15 +30,20 @@ bool is_assignment(std::string_view word) {
 
 class Scanner {
  public:
-  Scanner(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+  Scanner(std::string_view text, const std::string& file, const SourcedText& source)
+      : text_(text), file_(file), source_(source) {}
 
   std::vector<ShellWord> words() {
-    while (at_ < text_.size()) step();
-    end_word();
+    scan();
     return std::move(words_);
   }
 
  private:
+  void scan() {
+    while (at_ < text_.size()) step();
+    end_word();
+  }
+
   void step() {
     const char c = text_[at_];
     if (c == '\n') ++line_;
@@ -125,12 +134,24 @@ class Scanner {
       at_ = std::min(at_ + 1, text_.size());
       const std::string_view whole = text_.substr(begin, at_ - begin);
       line_ += static_cast<int>(std::count(whole.begin(), whole.end(), '\n'));
+      if (whole.size() >= 5 && whole.starts_with("$((") && whole.ends_with("))"))
+        return put_arithmetic(whole);
       if (open == '(' || whole.size() < 4) return put(whole);
       return put_variable(whole.substr(2, whole.size() - 3), whole);
     }
     ++at_;
     while (at_ < text_.size() && is_name(text_[at_])) ++at_;
     put_variable(text_.substr(begin + 1, at_ - begin - 1), text_.substr(begin, at_ - begin));
+  }
+
+  void put_arithmetic(std::string_view whole) {
+    const auto value = shell_arithmetic(whole.substr(3, whole.size() - 5),
+                                        [&](std::string_view name) -> std::optional<std::string> {
+                                          const auto found = variables_.find(std::string(name));
+                                          if (found == variables_.end()) return std::nullopt;
+                                          return found->second;
+                                        });
+    put(value ? std::to_string(*value) : std::string(whole));
   }
 
   void put_variable(std::string_view inside, std::string_view whole) {
@@ -142,10 +163,37 @@ class Scanner {
                  inside.size());
     const auto found = variables_.find(std::string(inside.substr(0, end)));
     const std::string_view rest = inside.substr(end);
-    if (found != variables_.end()) return put(found->second);
-    if (rest.starts_with(":-") || rest.starts_with(":=")) return put(rest.substr(2));
-    if (rest.starts_with("-") || rest.starts_with("=")) return put(rest.substr(1));
+    const bool or_empty = rest.starts_with(":-") || rest.starts_with(":=");
+    if (found != variables_.end() && !(or_empty && found->second.empty()))
+      return put_value(found->second);
+    if (or_empty) return put_default(rest.substr(2));
+    if (rest.starts_with("-") || rest.starts_with("=")) return put_default(rest.substr(1));
     put(whole);
+  }
+
+  // What stands for a variable that is not set has quotes and variables of its own.
+  void put_default(std::string_view text) {
+    if (depth_ >= kDeepest) return put(text);
+    static const SourcedText kNone;
+    Scanner inner(text, file_, kNone);
+    inner.bytes_ = bytes_;
+    inner.variables_ = std::move(variables_);
+    inner.depth_ = depth_ + 1;
+    inner.scan();
+    variables_ = std::move(inner.variables_);
+    for (std::size_t i = 0; i < inner.words_.size(); ++i)
+      put_value((i == 0 ? "" : " ") + inner.words_[i].text);
+  }
+
+  // Blanks in it part words, but not between quotes, nor where it is given to another variable.
+  void put_value(std::string_view text) {
+    if (quote_ != 0 || (in_word_ && is_assignment(word_))) return put(text);
+    for (const char c : text) {
+      if (std::isspace(static_cast<unsigned char>(c)))
+        end_word();
+      else
+        put(c);
+    }
   }
 
   void end_word() {
@@ -162,13 +210,38 @@ class Scanner {
       }
       words_.push_back({std::move(word_), word_line_});
     }
+    const bool is_new = in_word_;
     word_.clear();
     in_word_ = false;
+    if (is_new) follow_source();
   }
+
+  // "." is a command only where a line begins.
+  void follow_source() {
+    if (!source_ || words_.size() < 2 || depth_ >= kDeepest) return;
+    const ShellWord& command = words_[words_.size() - 2];
+    const bool begins = words_.size() == 2 || words_[words_.size() - 3].line < command.line;
+    if (command.text != "source" && !(command.text == "." && begins)) return;
+    if (command.line != words_.back().line) return;
+    const std::optional<std::string> text = source_(words_.back().text);
+    if (!text) return;
+    Scanner inner(*text, file_, source_);
+    inner.bytes_ = bytes_;
+    inner.variables_ = std::move(variables_);
+    inner.depth_ = depth_ + 1;
+    inner.scan();
+    variables_ = std::move(inner.variables_);
+    bytes_ = inner.bytes_;
+    for (ShellWord& word : inner.words_) words_.push_back({std::move(word.text), word_line_});
+  }
+
+  static constexpr int kDeepest = 8;  // scripts that read scripts
 
   std::string_view text_;
   const std::string& file_;
+  const SourcedText& source_;
   std::size_t at_ = 0, bytes_ = 0;
+  int depth_ = 0;
   int line_ = 1, word_line_ = 1, arrays_ = 0;
   char quote_ = 0;
   bool in_word_ = false;
@@ -185,8 +258,55 @@ std::string flag_name(std::string_view word) {
 
 }  // namespace
 
-std::vector<ShellWord> shell_words(std::string_view text, const std::string& file) {
-  return Scanner(text, file).words();
+std::vector<ShellWord> shell_words(std::string_view text, const std::string& file,
+                                   const SourcedText& source) {
+  return Scanner(text, file, source).words();
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The file in the folder or one above it, as repositories are laid out: under its whole path, or
+// under the end of it where it is of another machine.
+std::optional<fs::path> find_near(const fs::path& folder, const fs::path& path) {
+  constexpr int kHighest = 6;
+  const std::vector<fs::path> parts(path.begin(), path.end());
+  std::error_code ignored;
+  for (std::size_t first = 0; first == 0 || first + 1 < parts.size(); ++first) {
+    fs::path end;
+    for (std::size_t i = first; i < parts.size(); ++i) end /= parts[i];
+    fs::path above = fs::absolute(folder, ignored);
+    for (int i = 0; i < kHighest; ++i, above = above.parent_path()) {
+      if (fs::is_regular_file(above / end, ignored)) return above / end;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+SourcedText sourced_beside(const std::string& from, std::vector<std::string>& missing) {
+  constexpr int kMostScripts = 64;  // or two that read each other would take for ever
+  return [from, &missing,
+          left = kMostScripts](const std::string& written) mutable -> std::optional<std::string> {
+    // The folder of the script is in what the script computes: $(...), ${NAME} or $NAME.
+    std::string path = written;
+    if (written.find('$') != std::string::npos) {
+      const std::size_t close = written.find_last_of(")}");
+      const std::size_t end =
+          close != std::string::npos ? close + 1 : written.find('/', written.rfind('$'));
+      path = written.substr(std::min(end, written.size()));
+      path.erase(0, std::min(path.find_first_not_of('/'), path.size()));
+    }
+    if (!path.empty() && left > 0) {
+      --left;
+      if (const auto found = find_near(fs::path(from).parent_path(), path))
+        return read_text_file(found->string(), kMostScript);
+    }
+    missing.push_back(written);
+    return std::nullopt;
+  };
 }
 
 std::optional<std::string> open_variable(std::string_view word) {

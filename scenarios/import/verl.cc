@@ -31,18 +31,45 @@ bool is_override(const std::string& word) {
          });
 }
 
+// Others may hold what only their readers understand.
+bool is_of_interest(const std::string& word) {
+  const std::string_view key =
+      std::string_view(word).substr(std::min(word.find_first_not_of("+~"), word.size()));
+  for (const std::string_view part : {"actor_rollout_ref.", "trainer.", "rollout."}) {
+    if (key.starts_with(part)) return true;
+  }
+  return false;
+}
+
+// ${NAME} of the shell, which the script leaves open, as $NAME: Hydra has references in braces.
+std::string without_braces(std::string word) {
+  const auto is_of_shell = [](char c) {
+    return std::isupper(static_cast<unsigned char>(c)) ||
+           std::isdigit(static_cast<unsigned char>(c)) || c == '_';
+  };
+  for (std::size_t at = word.find("${"); at != std::string::npos; at = word.find("${", at + 1)) {
+    std::size_t end = at + 2;
+    while (end < word.size() && is_of_shell(word[end])) ++end;
+    if (end == at + 2 || end == word.size() || word[end] != '}') continue;
+    word.erase(end, 1);
+    word.erase(at + 1, 1);
+  }
+  return word;
+}
+
 class Overrides {
  public:
   Overrides(std::string_view text, const std::string& file, Imported& out) : out_(out) {
     std::size_t read = 0;
     for (const ShellWord& word : shell_words(text, file)) {
       if (!is_override(word.text)) continue;
+      ++read;
+      if (!is_of_interest(word.text)) continue;
       try {
-        config_.apply(word.text, false);
+        config_.apply(without_braces(word.text), false);
       } catch (const Error& error) {
         throw Error(error.code(), fmt::format("{}:{}: {}", file, word.line, error.what()));
       }
-      ++read;
     }
     if (read == 0)
       throw Error(ErrorCode::bad_input,
@@ -128,6 +155,20 @@ void read_fsdp(Overrides& said, std::int64_t gpus, Imported& out) {
     if (gpus > shards)
       set_key(part, "replicate", fmt::format("{}", gpus / shards), path + " of all GPUs");
   }
+  const std::string type_path = kActor + "fsdp_config.model_dtype";
+  const auto type = said.config().find(type_path);
+  const std::string word = type ? type->text : "fp32";
+  if (word == "fp32" || word == "float32") {
+    set_key(part, "precision", "fp32", type ? type_path : "verl's default of model_dtype");
+    // The gathered tensors are handed over as they are, and cast where they are loaded.
+    set_key(out.scenario, "convert", "destination", "verl gathers weights as they are held");
+    if (!type)
+      out.assumptions.push_back("no fsdp_config.model_dtype: verl holds FSDP's weights in fp32");
+  } else if (word == "fp16" || word == "float16") {
+    set_key(part, "precision", "fp16", type_path);
+  } else if (word != "bf16" && word != "bfloat16") {
+    type->fail(fmt::format("unknown type '{}'; known are fp32, bf16, fp16", shown(word)));
+  }
   // Ulysses ranks shard the weights like the others.
   said.integer(kActor + "ulysses_sequence_parallel_size", "training.context");
 }
@@ -205,6 +246,8 @@ void report_unknown(Overrides& said, Imported& out) {
       const auto has = [&](const char* word) { return value.path.find(word) != std::string::npos; };
       const bool is_off = value.text == "False" || value.text == "false" || value.text == "1";
       if (is_off || has("offload") || has("max_") || has("sequence_parallel")) continue;
+      // How things are computed, not how weights are held.
+      if (has("mixed_precision") || has("router_dtype") || has("deallocate_")) continue;
       if (has("parallel") || has("pipeline") || has("precision") || has("quant") || has("dtype") ||
           has("lora") || has("eplb") || has("num_layers") || has("redundan"))
         out.left_out.push_back(
@@ -226,10 +269,16 @@ Imported read_verl(std::string_view text, const std::string& file, const ImportA
                 fmt::format("{}: overrides, but none of verl's: neither actor_rollout_ref nor "
                             "trainer is in it",
                             file));
+  // The folder may be open, the name at the end says which model it is.
   const auto model = said.config().find("actor_rollout_ref.model.path");
-  if (model && !open_variable(model->text)) {
+  if (model && !model->text.empty() &&
+      !open_variable(model->text.substr(model->text.rfind('/') + 1))) {
     if (const auto known = catalog_name_of(model->text))
-      set_key(out.model, "name", *known, model->path);
+      set_key(out.model, "name", *known, fmt::format("{}: {}", model->path, model->text));
+    else
+      out.left_out.push_back(
+          fmt::format("{}: '{}' is no model of the catalog; its config.json will do", model->path,
+                      shown(model->text, 200)));
   }
   const std::int64_t gpus = read_gpus(said, out);
   const auto strategy = said.config().find(kActor + "strategy");

@@ -54,6 +54,23 @@ TEST_CASE("import: a file that is something else is named", "[cli][import]") {
   CHECK(has(said({"import", "safetensors-index", index}), "an index has names and no shapes"));
 }
 
+TEST_CASE("import: a program that makes flags is no list of flags", "[cli][import]") {
+  const Folder folder;
+  const std::string program = folder.write(
+      "run.py", "import os\n\ndef execute(args):\n    a = \"--tensor-model-parallel-size 4 \"\n");
+  const Outcome outcome = refit_program({"import", "slime", program});
+  CHECK(outcome.code == 2);
+  CHECK(has(outcome.err,
+            "run.py: this is a Python program, which makes its flags while it runs (give the "
+            "command that it starts, which its log shows); expected flags of Megatron"));
+  // A shell script may hold a piece of Python.
+  const std::string script = folder.write(
+      "run.sh",
+      "#!/bin/bash\npython3 - <<EOF\ndef f(x):\n  pass\nEOF\n"
+      "torchrun --nnodes 1 --nproc-per-node 8 x.py --num-layers 48 --hidden-size 2048\n");
+  CHECK(has(refit_program({"import", "slime", script}).err, "generation.engine"));
+}
+
 TEST_CASE("import: a model file of another kind is named, though it could make a model",
           "[cli][import]") {
   const Folder folder;

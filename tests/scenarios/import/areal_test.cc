@@ -45,6 +45,50 @@ TEST_CASE("AReaL: strings stand in scripts and in YAML, one of several is chosen
         "  --entry 2  vllm:d2+d2");
 }
 
+TEST_CASE("AReaL: a training's YAML says an allocation by part", "[scenarios][import]") {
+  const std::string yaml =
+      "cluster:\n  n_nodes: 2\n  n_gpus_per_node: 8\n"
+      "rollout:\n  backend: \"sglang:d4t2\"\n"
+      "actor:\n  backend: \"megatron:(attn:d1p4t2c1|ffn:d1p4t1e2)\"\n"
+      "  path: Qwen/Qwen3-30B-A3B\n  dtype: float16\n"
+      "ref:\n  backend: ${actor.backend}\n";
+  const Imported out = read_areal(yaml, "grpo.yaml");
+  CHECK(out.title == "grpo");
+  CHECK(keys_in(out.model) == "name=qwen3-30b-a3b");
+  CHECK(keys_in(out.generation) == "engine=sglang tensor=2 engines=4 gpus=8");
+  CHECK(keys_in(out.training) ==
+        "engine=megatron tensor=2 pipeline=4 expert=2 expert_tensor=1 gpus=8 precision=fp16");
+  CHECK(out.nodes == 2);
+  CHECK(out.gpus_per_node == 8);
+  const Imported shared = read_areal(
+      "rollout:\n  backend: vllm:d2\n  scheduling_strategy: {type: colocation, target: actor}\n"
+      "actor:\n  backend: fsdp:d2\n  path: own/model\n",
+      "grpo.yaml");
+  CHECK(keys_in(shared.generation) == "engine=vllm engines=2 gpus=2 first_gpu=0");
+  CHECK(says(shared.left_out, "actor.path: 'own/model' is no model of the catalog"));
+  CHECK(error_in([] { read_areal("actor:\n  backend: fsdp:d8\n", "sft.yaml"); }) ==
+        "sft.yaml:2:12: actor.backend: there is no rollout.backend, so nothing is moved from "
+        "training to generation");
+}
+
+TEST_CASE("AReaL: parts may have names, and those after the actor are left out",
+          "[scenarios][import]") {
+  const Imported out = read("sglang[rollout]:d2+fsdp[actor]:d4|fsdp[critic]:d4");
+  CHECK(keys_in(out.generation) == "engine=sglang engines=2 gpus=2");
+  CHECK(keys_in(out.training) == "engine=fsdp gpus=4");
+  CHECK(says(out.left_out, "'|fsdp[critic]:d4' of the allocation"));
+  CHECK(keys_in(read("vllm:d2+[a]:d4p2").training) == "engine=megatron pipeline=2 gpus=8");
+}
+
+TEST_CASE("import: a file of machines counts its nodes itself", "[scenarios][import]") {
+  ImportAnswers answers;
+  answers.model = "qwen3-8b";
+  answers.cluster = "lab.yaml";
+  answers.nodes = 4;
+  CHECK(error_in([&] { scenario_text(read("sglang:d1+d1"), answers); }) ==
+        "--nodes 4: lab.yaml says itself how many nodes there are; change it there");
+}
+
 TEST_CASE("AReaL: what is wrong is shown in the string", "[scenarios][import]") {
   const auto complaint = [](const char* text) { return error_in([&] { read(text); }); };
   CHECK_THAT(complaint("sglang:d4+x4"),

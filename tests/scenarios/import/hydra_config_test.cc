@@ -36,6 +36,26 @@ TEST_CASE("hydra: a map that says _override_ replaces the whole one", "[scenario
   CHECK(text_at(config, "a.c") == "3");
 }
 
+TEST_CASE("hydra: merge keys give way to a map's own keys, wherever they stand",
+          "[scenarios][import]") {
+  HydraConfig config = HydraConfig::parse(
+      "a: &A {b: 1, c: 2, deep: &D {x: 1, y: 2}}\nother: &O {b: 7, z: 8}\n"
+      "one:\n  b: 3\n  <<: *A\n  deep: {<<: *D, y: 5}\n"
+      "two:\n  <<: [*A, *O]\n  c: 4\n",
+      "r.yaml");
+  CHECK(text_at(config, "one.b") == "3");
+  CHECK(text_at(config, "one.c") == "2");
+  CHECK(text_at(config, "one.deep.x") == "1");
+  CHECK(text_at(config, "one.deep.y") == "5");
+  CHECK(text_at(config, "two.b") == "1");  // of several the first
+  CHECK(text_at(config, "two.z") == "8");
+  CHECK(text_at(config, "two.c") == "4");
+  CHECK(text_at(config, "a.deep.y") == "2");  // what was merged stays as it is
+  CHECK(config.node("one.<<") == nullptr);
+  CHECK(error_in([] { HydraConfig::parse("a: {<<: 3}\n", "r.yaml"); }) ==
+        "r.yaml:1:9: '<<' must stand for a map, or a list of maps");
+}
+
 TEST_CASE("hydra: a cycle of files is named, and a missing one", "[scenarios][import]") {
   const Files files;
   files.write("a.yaml", "defaults: b.yaml\n");

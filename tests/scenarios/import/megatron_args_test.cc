@@ -30,7 +30,13 @@ TEST_CASE("shell: words without comments, quotes and line ends", "[scenarios][im
         "<TP=8><python><x><--tp><8><--pp><4><--cp><${CP}><$TP><8>");
   CHECK(words_of_text("ARGS=(\n  --a 1  # one\n  --f ([0]*3+[1]*2)\n)\nrun ${ARGS[@]}") ==
         "<--a><1><--f><([0]*3+[1]*2)><run>");
-  CHECK(words_of_text("n=$((2 * 3)) m=$(nproc)") == "<n=$((2 * 3))><m=$(nproc)>");
+  CHECK(words_of_text("n=$((2 * 3)) m=$(nproc)") == "<n=6><m=$(nproc)>");
+  // Flags in one text are words where it is used.
+  CHECK(words_of_text("A=\"--a 1 \\\n --b 2\"\nrun $A \"$A\" B=$A") ==
+        "<A=--a 1  --b 2><run><--a><1><--b><2><--a 1  --b 2><B=--a 1  --b 2>");
+  // A default has quotes and variables of its own; it stands for an empty value, too.
+  CHECK(words_of_text("A=1 B= ${X:-${Y:-\"$A/b\"}} ${B:-2} ${A:-3} ${Z-4}") ==
+        "<A=1><B=><1/b><2><1><4>");
   CHECK(shell_words("a\n\nb", "x")[1].line == 3);
 }
 
@@ -46,6 +52,61 @@ TEST_CASE("shell: variables do not fill the memory", "[scenarios][import]") {
   CHECK(words_with(1022) == 1024);
   CHECK(error_in([&] { words_with(1100); }) ==
         "s.sh:1025: variables make the words longer than 64 MiB; take out what is no command");
+}
+
+TEST_CASE("shell: sums are worked out where all of them is known", "[scenarios][import]") {
+  const std::string set = "A=3\nB=75\nC='A + B'\n";
+  const auto sum = [&](const std::string& inside) {
+    const std::string all = words_of_text(set + "$((" + inside + "))");
+    return all.substr(all.rfind('<'));
+  };
+  CHECK(sum("A + $B") == "<78>");
+  CHECK(sum("${A}*-(2+B)") == "<-231>");
+  CHECK(sum("C * 2") == "<156>");  // a variable's text is an expression of its own
+  CHECK(sum("7 / 2 * 2 % 4") == "<2>");
+  for (const char* open :
+       {"A + D", "A / 0", "A +", "010", "1 2", "A & 1", "$(nproc) * 8", "", "${A"})
+    CHECK(sum(open) == "<$((" + std::string(open) + "))>");
+  CHECK(sum("9223372036854775807 + 1") == "<$((9223372036854775807 + 1))>");
+  // Names that stand for two of the next one each would take 2^40 steps.
+  std::string doubling = "X0=1\n";
+  for (int i = 1; i <= 40; ++i) doubling += fmt::format("X{}='X{} + X{}'\n", i, i - 1, i - 1);
+  CHECK(words_of_text(doubling + "$((X40))").ends_with("<$((X40))>"));
+  CHECK(words_of_text("L=L\n$((L))").ends_with("<$((L))>"));
+}
+
+TEST_CASE("shell: a script that reads another has its words and variables", "[scenarios][import]") {
+  const Files files;
+  files.write("models/m.sh", "LAYERS=5\nMODEL_ARGS=(\n --num-layers $LAYERS\n)\n");
+  files.write("n.sh", "--hidden-size 64\n");
+  const std::string run = files.write("run.sh", "");
+  std::vector<std::string> missing;
+  const auto words = [&](const std::string& text) {
+    std::string all;
+    for (const ShellWord& word : shell_words(text, run, sourced_beside(run, missing)))
+      all += fmt::format("<{}:{}>", word.line, word.text);
+    return all;
+  };
+  CHECK(words("D=\"$(cd -- \"$(dirname x)\" && pwd)\"\nsource \"${D}/models/m.sh\"\n--x $LAYERS") ==
+        "<1:D=$(cd -- \"$(dirname x)\" && pwd)><2:source>"
+        "<2:$(cd -- \"$(dirname x)\" && pwd)/models/m.sh><2:LAYERS=5><2:--num-layers><2:5>"
+        "<3:--x><3:5>");
+  CHECK(words(". $HERE/n.sh\n") == "<1:.><1:$HERE/n.sh><1:--hidden-size><1:64>");
+  CHECK(words("echo . n.sh") == "<1:echo><1:.><1:n.sh>");  // no command
+  CHECK(missing.empty());
+  words("source /nowhere/else.sh");
+  CHECK(missing == std::vector<std::string>{"/nowhere/else.sh"});
+  // A script that reads itself ends.
+  const std::string self = files.write("self.sh", "source self.sh\n");
+  CHECK(!words("source self.sh").empty());
+
+  const Imported out = load_megatron_args(
+      "source $D/models/m.sh\nsource gone.sh\n--hidden-size 64 --world-size 8", run, {});
+  CHECK(says(out.left_out, "source gone.sh: not found beside this script"));
+  CHECK_THAT(error_in([&] {
+               load_megatron_args("source $D/models/m.sh\n--moe-layer-freq [1]*4", run, {});
+             }),
+             Catch::Contains("has 4 entries, but there are 5 layers"));
 }
 
 TEST_CASE("Megatron: lists of layers with experts are multiplied out", "[scenarios][import]") {
@@ -122,6 +183,66 @@ TEST_CASE("Megatron: the model that is named must have the numbers", "[scenarios
   CHECK(read("--num-layers 7 --hidden-size 64").model.empty());
 }
 
+// DeepSeek-V3's latent attention, as Megatron's flags have it.
+const std::string kLatent =
+    "--num-layers 61 --hidden-size 7168 --num-experts 256 --multi-latent-attention "
+    "--q-lora-rank 1536 --kv-lora-rank 512 --qk-head-dim 128 --qk-pos-emb-head-dim 64 "
+    "--v-head-dim 128 --kv-channels 128 --ffn-hidden-size 18432 --moe-ffn-hidden-size 2048 "
+    "--moe-shared-expert-intermediate-size 2048 --moe-router-enable-expert-bias --qk-layernorm "
+    "--untie-embeddings-and-output-weights --world-size 8 ";
+
+TEST_CASE("Megatron: flags of a model's shapes are the model's, and must fit it",
+          "[scenarios][import]") {
+  ImportAnswers answers;
+  answers.model = "deepseek-v3";
+  CHECK(read(kLatent, answers).left_out.empty());
+  CHECK(find_key(read(kLatent).model, "name")->value == "deepseek-r1");  // or V3: the same numbers
+  const auto wrong = [&](const std::string& more) {
+    const std::string text = error_in([&] { read(kLatent + more, answers); });
+    return text.substr(text.find("flags: ") + 7);
+  };
+  CHECK(wrong("--q-lora-rank 1024") == "--q-lora-rank is 1024, but the model has 1536");
+  CHECK(wrong("--kv-lora-rank 256") == "--kv-lora-rank is 256, but the model has 512");
+  CHECK(wrong("--qk-head-dim 64") == "--qk-head-dim is 64, but the model has 128");
+  CHECK(wrong("--qk-pos-emb-head-dim 32") == "--qk-pos-emb-head-dim is 32, but the model has 64");
+  CHECK(wrong("--v-head-dim 64") == "--v-head-dim is 64, but the model has 128");
+  CHECK(wrong("--ffn-hidden-size 1") == "--ffn-hidden-size is 1, but the model has 18432");
+  CHECK(wrong("--moe-shared-expert-intermediate-size 4096") ==
+        "--moe-shared-expert-intermediate-size is 4096, but the model has 2048");
+  CHECK(wrong("--moe-latent-size 64") == "--moe-latent-size is 64, but the model has none");
+  CHECK(read(kLatent + "--add-qkv-bias", answers).left_out.empty());  // Megatron ignores it here
+  CHECK(wrong("--attention-output-gate") ==
+        "--attention-output-gate is there, but the model has no gate of its attention");
+  CHECK(wrong("--moe-shared-expert-gate") ==
+        "--moe-shared-expert-gate is there, but the model has no gate of its shared expert");
+
+  answers.model = "qwen3-30b-a3b";
+  CHECK_THAT(error_in([&] { read(kQwen + "--multi-latent-attention --world-size 8", answers); }),
+             Catch::Contains("--multi-latent-attention is there, but the model has no latent"));
+  CHECK_THAT(error_in([&] { read(kQwen + "--kv-channels 64 --world-size 8", answers); }),
+             Catch::Contains("--kv-channels is 64, but the model has 128"));
+  CHECK_THAT(error_in([&] { read(kQwen + "--add-qkv-bias --world-size 8", answers); }),
+             Catch::Contains("--add-qkv-bias is there, but the model has no bias of q, k and v"));
+  // Ranks of low-rank projections say nothing where attention has none.
+  CHECK(read(kQwen + "--q-lora-rank 1536 --kv-channels 128 --qk-layernorm --world-size 8", answers)
+            .left_out.empty());
+  // Without a width of their own experts have that of other networks.
+  CHECK_THAT(error_in([&] {
+               read("--num-layers 48 --hidden-size 2048 --num-experts 128 --ffn-hidden-size 6144",
+                    answers);
+             }),
+             Catch::Contains("--moe-ffn-hidden-size is 6144, but the model has 768"));
+}
+
+TEST_CASE("Megatron: a number of the model that the script leaves open is not compared",
+          "[scenarios][import]") {
+  const Imported out = read(
+      "--num-layers 48 --hidden-size 2048 --num-experts 128 --moe-ffn-hidden-size 768 "
+      "--moe-layer-freq \"$FREQ\" --world-size 8\n");
+  CHECK(keys_in(out.model) == "name=qwen3-30b-a3b");
+  CHECK(says(out.left_out, "--moe-layer-freq is $FREQ, which the file does not set; not compared"));
+}
+
 TEST_CASE("slime: colocated rollouts, and defaults that are said", "[scenarios][import]") {
   const Imported out = read(kQwen +
                             "--actor-num-nodes 2 --colocate --rollout-num-gpus-per-engine 8 "
@@ -157,6 +278,15 @@ TEST_CASE("slime: GPUs of generation that nobody says are asked for", "[scenario
       "16\n");
   CHECK(*integer_key(said.generation, "gpus") == 32);
   CHECK(said.nodes == 6);  // 2 train, 32 GPUs are 4 nodes of 8
+}
+
+TEST_CASE("slime: without numbers the checkpoint's name says the model", "[scenarios][import]") {
+  const std::string flags = "--actor-num-nodes 1 --colocate --hf-checkpoint ";
+  CHECK(keys_in(read(flags + "/models/Qwen3-8B/").model) == "name=qwen3-8b");
+  CHECK(keys_in(read(flags + "$BASE_DIR/Qwen3-8B").model) == "name=qwen3-8b");
+  CHECK(read(flags + "/models/Mine-8B").model.empty());
+  // Numbers count for more than a name.
+  CHECK(read(flags + "/models/Qwen3-8B --num-layers 5 --hidden-size 64").model.empty());
 }
 
 TEST_CASE("Megatron: a variable that the script leaves open is asked for", "[scenarios][import]") {

@@ -230,6 +230,14 @@ TEST_CASE("imported: names of hubs are names of the catalog", "[scenarios][impor
         "nemotron-3-nano-30b-a3b");
   CHECK(catalog_name_of("Qwen/Qwen3-235B-A22B") == "qwen3-235b-a22b");
   CHECK_FALSE(catalog_name_of("someone/Qwen3-235B-A22B-pruned"));
+  // Another generation with the same shapes.
+  CHECK(catalog_name_of("Qwen/Qwen2-7B-Instruct") == "qwen2.5-7b");
+  CHECK(catalog_name_of("Qwen/Qwen2.5-Math-7B") == "qwen2.5-7b");
+  CHECK(catalog_name_of("meta-llama/Llama-3.3-70B-Instruct") == "llama-3.1-70b");
+  CHECK(catalog_name_of("meta-llama/Meta-Llama-3-8B") == "llama-3.1-8b");
+  CHECK(catalog_name_of("MiniMaxAI/MiniMax-M2.7") == "minimax-m2");
+  // This one has a head of its own, which Qwen2.5-1.5B has not.
+  CHECK_FALSE(catalog_name_of("deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B"));
 }
 
 }  // namespace

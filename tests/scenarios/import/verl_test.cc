@@ -75,13 +75,46 @@ TEST_CASE("verl: FSDP over all ranks, or over some of them with copies", "[scena
   const std::string text =
       "trainer.nnodes=2 trainer.n_gpus_per_node=8 "
       "actor_rollout_ref.actor.strategy=fsdp2 ";
-  CHECK(keys_in(read(text).training) == "gpus=16 engine=fsdp");
+  CHECK(keys_in(read(text).training) == "gpus=16 engine=fsdp precision=fp32");
   CHECK(keys_in(read(text + "actor_rollout_ref.actor.fsdp_config.fsdp_size=-1").training) ==
-        "gpus=16 engine=fsdp");
+        "gpus=16 engine=fsdp precision=fp32");
   CHECK(keys_in(read(text + "actor_rollout_ref.actor.fsdp_config.fsdp_size=4").training) ==
-        "gpus=16 engine=fsdp replicate=4");
+        "gpus=16 engine=fsdp replicate=4 precision=fp32");
   CHECK_THAT(error_in([&] { read(text + "actor_rollout_ref.actor.fsdp_config.fsdp_size=3"); }),
              Catch::Contains("does not divide 16 GPUs"));
+}
+
+TEST_CASE("verl: FSDP holds its weights in fp32 unless told otherwise", "[scenarios][import]") {
+  const std::string text =
+      "trainer.nnodes=1 actor_rollout_ref.rollout.name=vllm "
+      "actor_rollout_ref.model.path=Qwen/Qwen3-8B ";
+  const std::string key = "actor_rollout_ref.actor.fsdp_config.model_dtype=";
+  const Imported out = read(text);
+  CHECK(keys_in(out.scenario) == "convert=destination");
+  CHECK(says(out.assumptions, "verl holds FSDP's weights in fp32"));
+  ImportAnswers answers;
+  answers.cluster = "dgx_h100";
+  // Gathered as they are held: 4 B an element travel, and become 2 B where they are loaded.
+  const std::string written = scenario_text(out, answers);
+  CHECK_THAT(written, Catch::Contains("\nconvert: destination  # verl gathers weights"));
+  CHECK(parse_scenario(written, "s.yaml").training->gpus == 8);
+  CHECK(keys_in(read(text + key + "bfloat16").training) == "gpus=8 engine=fsdp");
+  CHECK(read(text + key + "bf16").scenario.empty());
+  CHECK(keys_in(read(text + key + "fp16").training) == "gpus=8 engine=fsdp precision=fp16");
+  CHECK_THAT(error_in([&] { read(text + key + "int8"); }),
+             Catch::Contains("unknown type 'int8'; known are fp32, bf16, fp16"));
+}
+
+TEST_CASE("verl: folders and variables that only the shell knows", "[scenarios][import]") {
+  const Imported out = read(
+      "HOME_OF=${HOME_OF:-\"${HOME}/verl\"}\nMODEL=${MODEL:-\"${HOME_OF}/models/Qwen3-8B\"}\n"
+      "env.cfg.dir='\"$HOME\"'/video actor_rollout_ref.model.path=\"${MODEL}\" "
+      "trainer.nnodes=${SLURM_JOB_NUM_NODES} actor_rollout_ref.rollout.name=vllm\n");
+  CHECK(keys_in(out.model) == "name=qwen3-8b");
+  CHECK(says(out.asked,
+             "training.gpus: trainer.nnodes is $SLURM_JOB_NUM_NODES, which the file does not set"));
+  CHECK(says(read("actor_rollout_ref.model.path=own/model trainer.nnodes=1").left_out,
+             "'own/model' is no model of the catalog; its config.json will do"));
 }
 
 TEST_CASE("verl: variables of the script, other words, and what is none of verl's",
