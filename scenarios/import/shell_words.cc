@@ -16,7 +16,7 @@ namespace {
 
 // Substituted values can be substituted again; no command line is longer.
 constexpr std::size_t kMostWord = std::size_t{1} << 16;
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of all words
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // that all words take
 constexpr std::size_t kMostScript = std::size_t{1} << 20;
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -198,12 +198,13 @@ class Scanner {
 
   void end_word() {
     if (in_word_) {
-      bytes_ += word_.size();
+      bytes_ += word_.size() + sizeof(ShellWord);
       if (bytes_ > kMostBytes)
-        throw Error(ErrorCode::bad_input,
-                    fmt::format("{}:{}: variables make the words longer than {} MiB; take out what "
-                                "is no command",
-                                file_, word_line_, kMostBytes >> 20));
+        throw Error(
+            ErrorCode::bad_input,
+            fmt::format("{}:{}: with variables the words take more than {} MiB; take out what "
+                        "is no command",
+                        file_, word_line_, kMostBytes >> 20));
       if (is_assignment(word_)) {
         const std::size_t equals = word_.find('=');
         variables_[word_.substr(0, equals)] = word_.substr(equals + 1);

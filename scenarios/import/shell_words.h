@@ -21,8 +21,8 @@ struct ShellWord {
 // `source` gives the text of a script behind "source" or ".": its words follow, with the line of
 // that, and its variables stay. Nothing if it can't be read.
 //
-// Error(bad_input) with `file` and the line in front if variables make the words longer than 64 MiB
-// in all: three bytes of text can stand for a word of 64 KiB.
+// Error(bad_input) with `file` and the line in front if variables make the words take more than
+// 64 MiB in all: three bytes of text can stand for a word of 64 KiB, or for a thousand words.
 using SourcedText = std::function<std::optional<std::string>(const std::string& path)>;
 std::vector<ShellWord> shell_words(std::string_view text, const std::string& file,
                                    const SourcedText& source = {});
