@@ -213,6 +213,7 @@ void RankControl::submit(std::string_view result) { send(FrameKind::result, resu
 void RankControl::finish() { send(FrameKind::finished, {}); }
 
 Verdict RankControl::agree(const std::exception& error) {
+  stands(false);  // it is not peers that it waits for now
   Failure own;
   own.rank = rank_;
   own.phase = phase_;

@@ -100,6 +100,7 @@ void TcpTransport::receive(Message message) {
 
 void TcpTransport::wait(std::vector<Ended>& ended) {
   REFIT_CHECK(!open_.empty());
+  is_waiting_ = true;
   while (true) {
     if (control_) control_->turned();
     turn_all();
@@ -112,9 +113,10 @@ void TcpTransport::wait(std::vector<Ended>& ended) {
   ended.insert(ended.end(), ended_.begin(), ended_.end());
   ended_.clear();
   accounted_ = 0;
-  if (control_) control_->stands(false);
   // Busy loops pass here without ever waiting; they must hear of a stop, too.
   if (steady_clock_s() >= next_tick_s_) tick();
+  is_waiting_ = false;
+  if (control_) control_->stands(false);
 }
 
 void TcpTransport::account() {
@@ -197,9 +199,8 @@ std::optional<Message> TcpTransport::match(const Connection& c, const detail::Wi
 
 void TcpTransport::take_events(bool may_block) {
   const double left_s = next_tick_s_ - steady_clock_s();
-  if (left_s <= 0) return tick();
   const int timeout_ms =
-      may_block && active_.empty() ? static_cast<int>(std::ceil(left_s * 1e3)) : 0;
+      may_block && active_.empty() && left_s > 0 ? static_cast<int>(std::ceil(left_s * 1e3)) : 0;
   epoll_event events[kMostEvents];
   const int count = epoll_wait(epoll_.get(), events, kMostEvents, timeout_ms);
   if (count < 0 && errno != EINTR)
@@ -216,6 +217,8 @@ void TcpTransport::take_events(bool may_block) {
     if (what & (EPOLLOUT | EPOLLHUP | EPOLLERR)) c->writable = true;
     if (c->readable || (c->writable && !c->out.empty())) activate(*c);
   }
+  // After a look at what has come, so that a rank with something to do does not stand still.
+  if (left_s <= 0) tick();
 }
 
 void TcpTransport::tick() {
@@ -273,7 +276,7 @@ void TcpTransport::check_links() {
                        self_.value, c->peer.value, silence_s));
     }
   }
-  control_->stands(!under_way);
+  control_->stands(!under_way && (!is_waiting_ || active_.empty()));
 }
 
 std::optional<std::uint32_t> TcpTransport::oldest_with(const Connection* c) const {

@@ -89,6 +89,7 @@ class TcpTransport : public Transport {
   std::vector<Ended> ended_;
   std::size_t accounted_ = 0;  // of ended_
   std::uint32_t epoch_ = 0;
+  bool is_waiting_ = false;  // in wait()
   double next_tick_s_ = 0, last_links_s_ = 0;
 };
 
