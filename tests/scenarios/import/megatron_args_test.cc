@@ -51,7 +51,7 @@ TEST_CASE("shell: variables do not fill the memory", "[scenarios][import]") {
   // 32 KiB + 64 KiB + 1021 x (64 KiB - 2 bytes + 40 of a word) are below 64 MiB.
   CHECK(words_with(1021) == 1023);
   CHECK(error_in([&] { words_with(1100); }) ==
-        "s.sh:1025: with variables the words take more than 64 MiB; take out what is no command");
+        "s.sh:1024: with variables the words take more than 64 MiB; take out what is no command");
 }
 
 TEST_CASE("shell: sums are worked out where all of them is known", "[scenarios][import]") {
