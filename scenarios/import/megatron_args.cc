@@ -14,6 +14,7 @@
 #include "models/import/hf_config.h"
 #include "scenarios/import/megatron_model.h"
 #include "scenarios/import/shell_words.h"
+#include "scenarios/import/sourced_script.h"
 
 namespace refit {
 namespace {

@@ -27,10 +27,6 @@ using SourcedText = std::function<std::optional<std::string>(const std::string& 
 std::vector<ShellWord> shell_words(std::string_view text, const std::string& file,
                                    const SourcedText& source = {});
 
-// Text of a script beside the file `from`: "x.sh", or what stands behind the folder that a script
-// finds itself in, as in ${SCRIPT_DIR}/models/x.sh. What is not found is added to `missing`.
-SourcedText sourced_beside(const std::string& from, std::vector<std::string>& missing);
-
 // The $NAME that a script left open in a word, or nothing.
 std::optional<std::string> open_variable(std::string_view word);
 

@@ -2,6 +2,7 @@
 
 #include "base/yaml.h"
 #include "scenarios/import/shell_words.h"
+#include "scenarios/import/sourced_script.h"
 #include "scenarios/scenario.h"
 #include "tests/scenarios/import/import_test.h"
 
