@@ -2,12 +2,7 @@
 
 #include <cstdint>
 
-// The same function runs on host and device.
-#ifdef __CUDACC__
-#define REFIT_HOST_DEVICE __host__ __device__
-#else
-#define REFIT_HOST_DEVICE
-#endif
+#include "base/host_device.h"
 
 namespace refit {
 

@@ -3,14 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 
-// What a GPU computes per element. Nothing in it needs a GPU, so that it is tested without one.
-#ifdef __CUDACC__
-#define REFIT_HOST_DEVICE __host__ __device__
-#else
-#define REFIT_HOST_DEVICE
-#endif
+#include "base/host_device.h"
 
 namespace refit {
+
+// What a GPU computes per element. Nothing in it needs a GPU, so that it is tested without one.
 
 // Elements of a width that all threads share, so that the switches never part a warp; one selection
 // for all widths compiles in a third of the time.
