@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/shown.h"
+
 namespace refit {
 
 void list_decoder(const Decoder& decoder, HfModel& model) {
@@ -75,6 +77,20 @@ void expect_one_per_layer(const HfKeys& keys, std::string_view what, std::size_t
     keys.fail(what, fmt::format("{} entries for {} layers; there must be one per layer", entries,
                                 layers));
   }
+}
+
+std::vector<bool> read_layer_types(const HfKeys& keys, std::string_view what, int layers,
+                                   std::string_view first, std::string_view second) {
+  const std::vector<std::string> types = keys.words(what);
+  expect_one_per_layer(keys, what, types.size(), layers);
+  std::vector<bool> are_first;
+  for (const std::string& type : types) {
+    if (type != first && type != second)
+      keys.fail(what,
+                fmt::format("'{}' is not known; use one of {}, {}", shown(type), first, second));
+    are_first.push_back(type == first);
+  }
+  return are_first;
 }
 
 }  // namespace refit

@@ -66,4 +66,8 @@ int read_layer_count(const HfKeys& keys);
 void expect_one_per_layer(const HfKeys& keys, std::string_view what, std::size_t entries,
                           int layers);
 
+// The list `what` of two words, one per layer: by layer, whether it is the first.
+std::vector<bool> read_layer_types(const HfKeys& keys, std::string_view what, int layers,
+                                   std::string_view first, std::string_view second);
+
 }  // namespace refit

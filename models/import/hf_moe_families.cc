@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-
-#include "base/shown.h"
 #include "models/import/hf_attention.h"
 #include "models/import/hf_families.h"
 #include "models/import/hf_feed_forward.h"
@@ -154,21 +151,12 @@ namespace {
 
 // Layers that choose their own tokens; the others take those of the layer before.
 std::vector<bool> read_indexed_layers(const HfKeys& keys, int layers) {
-  std::vector<bool> indexed(static_cast<std::size_t>(layers), true);
   if (!keys.has("indexer_types")) {
     const bool shares = keys.find_integer({"index_topk_freq"}, 1, kMostLayers).value_or(1) > 1;
     if (shares) keys.fail_missing({"indexer_types"});
-    return indexed;
+    return std::vector<bool>(static_cast<std::size_t>(layers), true);
   }
-  const std::vector<std::string> types = keys.words("indexer_types");
-  expect_one_per_layer(keys, "indexer_types", types.size(), layers);
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    if (types[i] != "full" && types[i] != "shared")
-      keys.fail("indexer_types",
-                fmt::format("'{}' is not known; use one of full, shared", shown(types[i])));
-    indexed[i] = types[i] == "full";
-  }
-  return indexed;
+  return read_layer_types(keys, "indexer_types", layers, "full", "shared");
 }
 
 void list_deepseek(bool correction_bias, HfModel& model, bool sparse_attention = false,

@@ -1,9 +1,5 @@
 #include "models/import/hf_moe_shape.h"
 
-#include <fmt/format.h>
-
-#include "base/shown.h"
-
 namespace refit {
 
 MoeShape read_uniform_moe(HfModel& model) {
@@ -39,14 +35,8 @@ std::vector<bool> read_sparse_layers(const HfKeys& keys, int layers) {
     sparse.push_back(layer >= first && layer % every == 0 && (layer + 1) % step == 0);
   }
   if (keys.has("mlp_layer_types")) {  // says it outright
-    const std::vector<std::string> types = keys.words("mlp_layer_types");
-    expect_one_per_layer(keys, "mlp_layer_types", types.size(), layers);
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      if (types[i] != "dense" && types[i] != "sparse")
-        keys.fail("mlp_layer_types",
-                  fmt::format("'{}' is not known; use one of dense, sparse", shown(types[i])));
-      sparse[i] = types[i] == "sparse";
-    }
+    sparse = read_layer_types(keys, "mlp_layer_types", layers, "dense", "sparse");
+    sparse.flip();
   }
   if (keys.has("mlp_only_layers")) {
     for (const std::int64_t layer : keys.integers("mlp_only_layers", 0, layers - 1)) {

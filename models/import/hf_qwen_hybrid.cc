@@ -1,7 +1,5 @@
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "models/import/hf_attention.h"
 #include "models/import/hf_families.h"
 #include "models/import/hf_feed_forward.h"
@@ -14,22 +12,13 @@ namespace {
 
 // Layers of Qwen3-Next and Qwen3.5 that look back at all tokens; the others are gated delta nets.
 std::vector<bool> read_full_attention_layers(const HfKeys& keys, int layers) {
-  std::vector<bool> full;
   if (!keys.has("layer_types")) {
+    std::vector<bool> full;
     const std::int64_t interval = keys.integer({"full_attention_interval"}, 1, kMostLayers);
     for (int layer = 0; layer < layers; ++layer) full.push_back((layer + 1) % interval == 0);
     return full;
   }
-  for (const std::string& type : keys.words("layer_types")) {
-    if (type != "full_attention" && type != "linear_attention") {
-      keys.fail("layer_types", fmt::format("'{}' is not known; use one of full_attention, "
-                                           "linear_attention",
-                                           type));
-    }
-    full.push_back(type == "full_attention");
-  }
-  expect_one_per_layer(keys, "layer_types", full.size(), layers);
-  return full;
+  return read_layer_types(keys, "layer_types", layers, "full_attention", "linear_attention");
 }
 
 enum class QwenExperts { none, one_by_one, fused };
