@@ -46,20 +46,6 @@ std::vector<Rank> samples(const std::vector<Parcel>& parcels, const Cluster& clu
   return samples;
 }
 
-double largest_latency(const std::vector<Parcel>& parcels, const Cluster& cluster) {
-  const std::vector<Rank> ranks = samples(parcels, cluster);
-  double most = 0;
-  for (const Rank a : ranks) {
-    for (const Rank b : ranks) {
-      if (cluster.site(a) != cluster.site(b) && !cluster.wan(cluster.site(a), cluster.site(b)))
-        continue;  // nothing can be sent there
-      if (route_kind(cluster, a, b) != RouteKind::network) continue;
-      most = std::max(most, route(cluster, a, b).latency_s);
-    }
-  }
-  return most;
-}
-
 // The first copy reaches its islands by doubling: after n more sends 2^n have it.
 int levels_of(const FlowBound& bound, const DomainClasses& view) {
   if (bound.no_relay_seconds <= kRelaysMatter * bound.seconds) return 1;
@@ -94,6 +80,20 @@ void add_pipeline(const Schedule& schedule, const Cluster& cluster, Certificate&
 }
 
 }  // namespace
+
+double largest_latency(const std::vector<Parcel>& parcels, const Cluster& cluster) {
+  const std::vector<Rank> ranks = samples(parcels, cluster);
+  double most = 0;
+  for (const Rank a : ranks) {
+    for (const Rank b : ranks) {
+      if (cluster.site(a) != cluster.site(b) && !cluster.wan(cluster.site(a), cluster.site(b)))
+        continue;  // nothing can be sent there
+      if (route_kind(cluster, a, b) != RouteKind::network) continue;
+      most = std::max(most, route(cluster, a, b).latency_s);
+    }
+  }
+  return most;
+}
 
 RefitBound bound_of_refit(const std::vector<Parcel>& parcels, const Cluster& cluster) {
   const DomainClasses view = domain_classes(parcels, cluster);

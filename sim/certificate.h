@@ -20,11 +20,15 @@ struct RefitBound {
   int levels = 1;        // of sends one after the other, if the bound needs relays
 };
 
+// Of a network route between ranks that take part, in seconds; 0: none.
+double largest_latency(const std::vector<Parcel>& parcels, const Cluster& cluster);
+
 RefitBound bound_of_refit(const std::vector<Parcel>& parcels, const Cluster& cluster);
 
 // With the next transfer posted before the last one ends, chunks of up to 20 latencies cost no more
 // than one of them per level; for that to be 5 %, the bound must be 20 times as long.
-inline constexpr double kLatenciesPerLevel = 400;
+inline constexpr double kLatenciesPerChunk = 20;
+inline constexpr double kLatenciesPerLevel = 20 * kLatenciesPerChunk;
 
 // How near one plan comes to what no plan can beat (docs/lower_bound.md).
 struct Certificate {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "sim/detail/demand.h"
+#include "sim/detail/flow_rows.h"
 #include "sim/detail/linear_program.h"
 #include "sim/detail/orbits.h"
 
@@ -17,9 +17,9 @@ namespace {
 
 using detail::LinearProgram;
 using detail::Orbits;
+using detail::RateRows;
+using detail::TrunkRows;
 
-// Bytes as gigabytes, so that the solver's tolerances mean something.
-constexpr double kScale = 1e-9;
 constexpr double kNone = LinearProgram::kUnbounded;
 
 // Owners and needers of one class of an orbit, by colour; they are the same for all its classes.
@@ -50,108 +50,6 @@ std::vector<double> egress_of_colours(const DomainClasses& view, const Orbits& o
   return rate;
 }
 
-// Rows "what leaves the islands of this colour <= t x their NICs", made on first use.
-class Egress {
- public:
-  Egress(LinearProgram& program, int t, std::vector<double> rate)
-      : program_(program), t_(t), rate_(std::move(rate)), row_(rate_.size(), -1) {}
-
-  void use(int colour, int column) {
-    int& row = row_[static_cast<std::size_t>(colour)];
-    if (row < 0) {
-      row = program_.add_row(-kNone, 0);
-      program_.set(row, t_, -rate_[static_cast<std::size_t>(colour)] * kScale);
-    }
-    program_.set(row, column, 1);
-  }
-
- private:
-  LinearProgram& program_;
-  int t_;
-  std::vector<double> rate_;
-  std::vector<int> row_;
-};
-
-// Trunk rows of one class. Of what a pod's islands send, z leaves the pod by its trunk and the rest
-// stays inside; of what its islands need, w enters by the trunk and the rest comes from inside.
-class Trunks {
- public:
-  Trunks(const DomainClasses& view, LinearProgram& program, int t)
-      : view_(view),
-        program_(program),
-        t_(t),
-        out_row_(view.pod_out_bytes_per_s.size(), -1),
-        in_row_(view.pod_in_bytes_per_s.size(), -1) {}
-
-  bool any() const { return !out_row_.empty(); }
-
-  // Returns by pod the row that balances what the pod's islands send: out of the pod and inside.
-  std::map<int, int> add(const DomainClasses::Class& c) {
-    std::map<int, int> needers;
-    std::set<int> owning;
-    for (const int i : c.owners) owning.insert(pod(i));
-    for (const int i : c.needers) ++needers[pod(i)];
-    const double bytes = c.bytes * kScale;
-    const bool enters = std::any_of(needers.begin(), needers.end(),
-                                    [&](const auto& n) { return !owning.contains(n.first); });
-    // What leaves all pods enters others; it leaves those that own it at least once.
-    const int sum = program_.add_row(0, 0);
-    const int once = enters ? program_.add_row(bytes, kNone) : -1;
-    std::map<int, int> balance;
-    std::set<int> pods = owning;
-    for (const auto& [p, n] : needers) pods.insert(p);
-    for (const int p : pods) {
-      const int row = balance[p] = program_.add_row(0, 0);
-      const int z = program_.add_column(0);
-      program_.set(row, z, -1);
-      program_.set(sum, z, 1);
-      if (once >= 0 && owning.contains(p)) program_.set(once, z, 1);
-      limit(p, z, out_row_, view_.pod_out_bytes_per_s);
-      const auto found = needers.find(p);
-      if (found == needers.end()) continue;
-      const int w = program_.add_column(0), inside = program_.add_column(0);
-      const double need = bytes * found->second;
-      const int received = program_.add_row(need, need);
-      program_.set(received, w, 1);
-      program_.set(received, inside, 1);
-      program_.set(row, inside, -1);
-      program_.set(sum, w, -1);
-      if (!owning.contains(p)) program_.set(program_.add_row(bytes, kNone), w, 1);
-      limit(p, w, in_row_, view_.pod_in_bytes_per_s);
-    }
-    return balance;
-  }
-
-  // The first copies that an owner sends cross its trunk if nobody in its pod needs the class, and
-  // another one if only one other pod does.
-  void add_first_copies(const DomainClasses::Class& c, int owner, int column) {
-    const int p = pod(owner), to = pod(c.needers.front());
-    const auto in = [&](int q) { return [&, q](int needer) { return pod(needer) == q; }; };
-    if (std::any_of(c.needers.begin(), c.needers.end(), in(p))) return;
-    limit(p, column, out_row_, view_.pod_out_bytes_per_s);
-    if (std::all_of(c.needers.begin(), c.needers.end(), in(to)))
-      limit(to, column, in_row_, view_.pod_in_bytes_per_s);
-  }
-
-  int pod(int island) const { return view_.pod[static_cast<std::size_t>(island)]; }
-
- private:
-  void limit(int p, int column, std::vector<int>& rows, const std::vector<double>& bytes_per_s) {
-    if (p < 0) return;  // no trunk: nothing binds
-    int& row = rows[static_cast<std::size_t>(p)];
-    if (row < 0) {
-      row = program_.add_row(-kNone, 0);
-      program_.set(row, t_, -bytes_per_s[static_cast<std::size_t>(p)] * kScale);
-    }
-    program_.set(row, column, 1);
-  }
-
-  const DomainClasses& view_;
-  LinearProgram& program_;
-  int t_;
-  std::vector<int> out_row_, in_row_;
-};
-
 [[noreturn]] void no_optimum() {
   throw Error(ErrorCode::environment, "the bound's linear program was not solved to its optimum");
 }
@@ -162,26 +60,29 @@ double egress_time(const DomainClasses& view, const Orbits& orbits, bool relays,
   LinearProgram program;
   const int t = program.add_column(1);
   program.set(program.add_row(least, kNone), t, 1);
-  Egress egress(program, t, egress_of_colours(view, orbits));
-  Trunks trunks(view, program, t);
+  RateRows egress(program, t, egress_of_colours(view, orbits));
+  TrunkRows trunks(view, program, t);
   const std::vector<Sides> sides = sides_of(view, orbits);
   for (std::size_t o = 0; o < sides.size(); ++o) {
     const Sides& s = sides[o];
     if (s.needer_count == 0) continue;
-    const double bytes = s.bytes * kScale;
+    const double bytes = s.bytes * detail::kGigabytes;
     const double sent = bytes * s.needer_count;
     const int once = program.add_row(relays ? bytes : sent, kNone);
     const int count = relays ? program.add_row(sent, sent) : -1;
     // With trunks every class is its own orbit, and every island its own colour.
-    std::map<int, int> balance;
-    if (trunks.any() && relays)
-      balance = trunks.add(view.classes[static_cast<std::size_t>(orbits.first_class[o])]);
+    if (trunks.any() && relays) {
+      const auto& c = view.classes[static_cast<std::size_t>(orbits.first_class[o])];
+      std::vector<detail::Received> received;
+      for (const int i : c.needers) received.push_back({i, -1, bytes});
+      trunks.begin(c, bytes, received);
+    }
     const auto add = [&](int colour, bool owner) {
       const int y = program.add_column(0);
       egress.use(colour, y);
       if (owner) program.set(once, y, 1);
       if (count >= 0) program.set(count, y, 1);
-      if (!balance.empty()) program.set(balance.at(trunks.pod(colour)), y, 1);
+      if (trunks.any() && relays) trunks.add_sender(colour, y);
     };
     for (const auto& [colour, n] : s.owners) add(colour, true);
     if (relays) {
@@ -198,8 +99,8 @@ std::vector<std::vector<double>> first_copy_shares(const DomainClasses& view,
                                                    const Orbits& orbits) {
   LinearProgram program;
   const int t = program.add_column(1);
-  Egress egress(program, t, egress_of_colours(view, orbits));
-  Trunks trunks(view, program, t);
+  RateRows egress(program, t, egress_of_colours(view, orbits));
+  TrunkRows trunks(view, program, t);
   const std::vector<Sides> sides = sides_of(view, orbits);
   std::vector<std::map<int, int>> columns(sides.size());
   bool several = false;
@@ -207,7 +108,7 @@ std::vector<std::vector<double>> first_copy_shares(const DomainClasses& view,
     if (sides[o].needer_count == 0) continue;
     several =
         several || view.classes[static_cast<std::size_t>(orbits.first_class[o])].owners.size() > 1;
-    const double bytes = sides[o].bytes * kScale;
+    const double bytes = sides[o].bytes * detail::kGigabytes;
     const int row = program.add_row(bytes, bytes);
     for (const auto& [colour, n] : sides[o].owners) {
       const int y = program.add_column(0);
@@ -302,6 +203,12 @@ FlowBound flow_bound(const std::vector<Parcel>& parcels, const Cluster& cluster,
     bound.seconds = with_relays;
     bound.binding = "egress of all islands together (linear program)";
   }
+  const NvlinkBound nvlink = nvlink_bound(parcels, cluster, view, bound.seconds);
+  if (nvlink.seconds > bound.seconds * (1 + 1e-9)) {
+    bound.seconds = nvlink.seconds;
+    bound.binding = "NVLink and NICs of full domains together (linear program)";
+  }
+  bound.nic_shares = nvlink.nic_shares;
   bound.no_relay_seconds = std::max(bound.seconds, egress_time(view, orbits, false, least_s));
   bound.first_copy_shares = first_copy_shares(view, orbits);
   return bound;

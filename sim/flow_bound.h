@@ -6,6 +6,7 @@
 #include "models/parcels.h"
 #include "sim/domain_classes.h"
 #include "sim/lower_bound.h"
+#include "sim/nvlink_bound.h"
 #include "topology/cluster.h"
 
 namespace refit {
@@ -21,6 +22,8 @@ struct FlowBound {
   // By class, by its owners: the share of the class that first leaves each owner island in a plan
   // that makes the most loaded one leave least. Sums to 1; empty for classes nobody needs outside.
   std::vector<std::vector<double>> first_copy_shares;
+  // What NICs bring into domains whose NVLink is full (sim/nvlink_bound.h).
+  std::vector<std::vector<NicShare>> nic_shares;
 };
 
 struct FlowBoundOptions {

@@ -135,6 +135,16 @@ TEST_CASE("flow bound: owners behind a narrow trunk are slower than their NICs",
   CHECK(flow_bound(parcels, make_cluster(shape)).seconds == Approx(8));
 }
 
+TEST_CASE("flow bound: an island does not serve itself inside its pod", "[sim][bound]") {
+  // Pods of two islands whose trunks carry a quarter. Islands 0 (200 GB/s) and 2 (50 GB/s) own 300
+  // GB that island 3 (400 GB/s) wants: 50 GB/s come from 2 and (200 + 200) / 4 = 100 by the trunk.
+  ClusterSpec spec = islands({200, 200, 50, 400}).spec();
+  spec.fabrics[0] = {.nodes_per_leaf = 2, .oversubscription = 4};
+  const FlowBound bound =
+      flow_bound({parcel({Rank{0}, Rank{2}}, {Rank{3}}, 300 * kGB)}, Cluster(spec));
+  CHECK(bound.seconds == Approx(2));
+}
+
 TEST_CASE("orbits: a ring's islands are equals, and a chain's are all different", "[sim][bound]") {
   // Each of 7 islands sends 1 GB to the next. In the chain an island is told by its distance from
   // the ends, which takes several rounds to find out.
