@@ -4,14 +4,16 @@
 #include <limits>
 #include <map>
 #include <numeric>
-
-#include "planner/optimal/own_nic.h"
+#include <optional>
+#include <span>
 
 namespace refit {
 namespace {
 
 // How far above the bound a port may be loaded before a neighbour's NIC is used instead.
 constexpr double kTolerance = 0.002;
+// The same for one that has the chunk anyway: others may have nobody else to use.
+constexpr double kFreely = 0.95;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Assigner {
@@ -28,9 +30,10 @@ class Assigner {
     for (std::size_t c = 0; c < given_.size(); ++c)
       given_[c].assign(input.view.classes[c].owners.size(), 0);
     seen_.assign(given_.size(), 0);
-    if (input.proxies) own_share_ = own_nic_shares(input, network);
-    any_own_ = std::any_of(own_share_.begin(), own_share_.end(), [](double s) { return s > 0; });
-    own_lead_.assign(own_share_.size(), 0);
+    if (input.proxies && !input.bound.nic_shares.empty())
+      handed_lead_.assign(static_cast<std::size_t>(network.ranks()), 0);
+    kept_lead_ = handed_lead_;
+    none_lead_.assign(network.island_ranks.size(), 0);
   }
 
   Assignment run() {
@@ -40,6 +43,12 @@ class Assigner {
   }
 
  private:
+  struct Entry {
+    Rank rank;
+    bool alone = false;
+  };
+  using Entries = std::vector<Entry>;
+
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   std::size_t send_port(Rank r) const { return at(network_.send_port[r.index()]); }
   std::size_t receive_port(Rank r) const { return at(network_.receive_port[r.index()]); }
@@ -78,7 +87,7 @@ class Assigner {
       if (!std::binary_search(content.owners->begin(), content.owners->end(), r))
         demanders_in_[island(r)].push_back(r);
     }
-    if (view.needers.empty() && !any_own_) return;
+    if (view.needers.empty() && shares(c).empty()) return;
     for (int i = 0; i < content.chunks; ++i) add_chunk(c, i, content.bytes_of_chunk(i), view);
   }
 
@@ -87,35 +96,33 @@ class Assigner {
     chunk.bytes = bytes;
     chunk.content = c;
     chunk.index = index;
+    // Into islands that own it, where NVLink is full.
+    Entries beside;
+    for (const auto& [where, demanders] : demanders_in_) {
+      if (!std::binary_search(view.needers.begin(), view.needers.end(), where))
+        add_by_shares(c, where, bytes, false, beside);
+    }
     if (view.needers.empty()) {
-      // Owned in every island that demands it.
-      const std::vector<Rank> alone = who_takes_alone(c, bytes);
-      if (alone.empty()) return;
-      const std::vector<Rank> outside = owners_outside(c, island(alone.front()));
-      const Rank sender = least(outside, [&](Rank r) { return out_s_[send_port(r)]; });
+      if (beside.empty()) return;
+      const std::vector<Rank> outside = owners_outside(c, island(beside.front().rank));
+      const Rank sender = sending_nic(c, chunk, beside,
+                                      least(outside, [&](Rank r) { return out_s_[send_port(r)]; }));
       out_s_[send_port(sender)] += bytes / out_rate(sender);
-      add_holders(c, sender, chunk);
-      add_deliveries(chunk, {}, alone, sender);
+      add_holders(outside, sender, chunk);
+      add_deliveries(chunk, {}, beside, sender);
       return;
     }
-    const Rank sender = choose_sending_nic(c, chunk, view);
+    const Rank sender = sending_nic(c, chunk, beside, choose_sender(c, bytes, view));
     out_s_[send_port(sender)] += bytes / out_rate(sender);
-    add_holders(c, sender, chunk);
-    add_deliveries(chunk, view.needers, {}, sender);
+    add_holders(*input_.contents[at(c)].owners, sender, chunk);
+    add_deliveries(chunk, view.needers, beside, sender);
   }
 
   // The owner that is to send first, or a neighbour that works for it.
-  Rank choose_sending_nic(int c, PlanChunk& chunk, const DomainClasses::Class& view) {
+  Rank sending_nic(int c, PlanChunk& chunk, const Entries& beside, Rank sender) {
     const double bytes = chunk.bytes;
-    const Rank sender = choose_sender(c, bytes, view);
     if (out_s_[send_port(sender)] + bytes / out_rate(sender) <= limit_s_) return sender;
-    // Not one that demands it: that rank gets it from an owner anyway.
-    const auto served = demanders_in_.find(island(sender));
-    const Rank proxy = least(island_ranks(sender), [&](Rank r) {
-      const bool demands = served != demanders_in_.end() &&
-                           std::binary_search(served->second.begin(), served->second.end(), r);
-      return demands ? kNever : out_s_[send_port(r)] + bytes / out_rate(r);
-    });
+    const Rank proxy = choose_proxy(sender, bytes, beside);
     if (send_port(proxy) == send_port(sender)) return sender;
     const auto& owners = *input_.contents[at(c)].owners;
     if (!std::binary_search(owners.begin(), owners.end(), proxy)) {
@@ -125,21 +132,41 @@ class Assigner {
     return proxy;
   }
 
-  void add_deliveries(PlanChunk& chunk, const std::vector<int>& needers, std::vector<Rank> alone,
+  // A rank that demands it is handed the chunk anyway: the first choice where NVLink has little
+  // room, else none, since it will have to wait for it. Not one that takes it in from outside
+  // (`beside`).
+  Rank choose_proxy(Rank sender, double bytes, const Entries& beside) const {
+    const auto load = [&](Rank r) {
+      const bool enters =
+          std::any_of(beside.begin(), beside.end(), [&](const Entry& e) { return e.rank == r; });
+      return enters ? kNever : out_s_[send_port(r)] + bytes / out_rate(r);
+    };
+    static const std::vector<Rank> nobody;
+    const auto found = demanders_in_.find(island(sender));
+    const std::vector<Rank>& demanders = found == demanders_in_.end() ? nobody : found->second;
+    if (input_.demanders_send) {
+      const Rank proxy = demanders.empty() ? sender : least(demanders, load);
+      return load(proxy) <= kFreely * limit_s_ ? proxy : least(island_ranks(sender), load);
+    }
+    return least(island_ranks(sender), [&](Rank r) {
+      return std::binary_search(demanders.begin(), demanders.end(), r) ? kNever : load(r);
+    });
+  }
+
+  void add_deliveries(PlanChunk& chunk, const std::vector<int>& needers, const Entries& beside,
                       Rank sender) {
     chunk.first = static_cast<std::uint32_t>(result_.deliveries.size());
-    for (const int where : needers)
-      add_delivery(choose_entry(demanders_in_.at(where), sender, chunk.bytes), chunk.bytes, false);
-    if (any_own_ && alone.empty()) alone = who_takes_alone(chunk.content, chunk.bytes);
-    const std::size_t entries = result_.deliveries.size();
-    for (const Rank rank : alone) {
-      // Far behind its share, the island's entry would be told twice.
-      const auto begin = result_.deliveries.begin() + chunk.first;
-      const auto end = result_.deliveries.begin() + static_cast<std::ptrdiff_t>(entries);
-      const bool enters =
-          std::any_of(begin, end, [&](const PlanDelivery& d) { return d.entry == rank.value; });
-      if (!enters) add_delivery(rank, chunk.bytes, true);
+    Entries entries;
+    for (const int where : needers) {
+      entries.clear();
+      add_by_shares(chunk.content, where, chunk.bytes, true, entries);
+      if (entries.empty()) {  // by weight
+        const Rank entry = choose_entry(demanders_in_.at(where), sender, chunk.bytes);
+        add_delivery(entry, chunk.bytes, false);
+      }
+      for (const Entry& e : entries) add_delivery(e.rank, chunk.bytes, e.alone);
     }
+    for (const Entry& e : beside) add_delivery(e.rank, chunk.bytes, e.alone);
     chunk.end = static_cast<std::uint32_t>(result_.deliveries.size());
     result_.chunks.push_back(chunk);
   }
@@ -149,23 +176,50 @@ class Assigner {
     received_[entry.index()] += bytes;
     const auto number = static_cast<std::uint32_t>(result_.chunks.size());
     result_.add({entry.value, number, alone});
-    if (any_own_) own_lead_[entry.index()] += bytes;
   }
 
-  // Ranks whose own NICs are behind their share. Owners in their own islands don't count.
-  std::vector<Rank> who_takes_alone(int c, double bytes) {
-    std::vector<Rank> ranks;
-    for (const auto& [where, demanders] : demanders_in_) {
-      const bool possible = !owners_outside(c, where).empty();
-      if (!possible) continue;
-      for (const Rank r : demanders) own_lead_[r.index()] -= own_share_[r.index()] * bytes;
-      // One that hands it on; others only if they are far behind.
-      const Rank first = least(demanders, [&](Rank r) { return own_lead_[r.index()]; });
-      for (const Rank r : demanders) {
-        if (own_lead_[r.index()] < (r == first ? -0.5 : -1.5) * bytes) ranks.push_back(r);
-      }
+  // What of the content comes in at which NICs of full domains.
+  std::span<const NicShare> shares(int c) const {
+    if (handed_lead_.empty()) return {};
+    return input_.bound.nic_shares[at(c)];
+  }
+
+  // Ranks of the island that are to take the chunk in by their own NICs, since they are behind
+  // their shares: first the one that hands it on. `must`: nobody in the island has it.
+  void add_by_shares(int c, int where, double bytes, bool must, Entries& entries) {
+    const Rank none(kNobody);
+    Rank hands_on = none;
+    double most_behind = must ? kNever : -0.5 * bytes;
+    double by_none = 1;  // the part that all who want it take in themselves
+    bool any = false;
+    for (const NicShare& s : shares(c)) {
+      if (island(s.rank) != where) continue;
+      any = true;
+      by_none -= s.handed;
+      const double lead = handed_lead_[s.rank.index()] -= s.handed * bytes;
+      kept_lead_[s.rank.index()] -= s.kept * bytes;
+      if (s.handed == 0 || lead >= most_behind) continue;
+      most_behind = lead;
+      hands_on = s.rank;
     }
-    return ranks;
+    if (!any) return;
+    const std::vector<Rank>& takers = demanders_in_.at(where);
+    bool all = false;
+    if (must) {
+      double& lead = none_lead_[at(where)] -= by_none * bytes;
+      all = by_none > 1e-3 && lead < most_behind;
+      if (all) lead += bytes;
+    }
+    if (all) hands_on = none;
+    if (hands_on != none) {
+      handed_lead_[hands_on.index()] += bytes;
+      entries.push_back({hands_on, false});
+    }
+    for (const Rank r : takers) {
+      if (r == hands_on || !(all || kept_lead_[r.index()] <= -0.5 * bytes)) continue;
+      kept_lead_[r.index()] += bytes;
+      entries.push_back({r, !(all && entries.empty())});
+    }
   }
 
   std::vector<Rank> owners_outside(int c, int where) const {
@@ -176,11 +230,10 @@ class Assigner {
     return owners;
   }
 
-  // The sender, an owner in each pod that needs the chunk, and others in turn.
-  void add_holders(int c, Rank sender, PlanChunk& chunk) {
+  // The sender, of these owners one in each pod that needs the chunk, and others in turn.
+  void add_holders(const std::vector<Rank>& owners, Rank sender, PlanChunk& chunk) {
     chunk.holders_begin = static_cast<std::uint32_t>(result_.holders.size());
     result_.holders.push_back(sender.value);
-    const auto& owners = *input_.contents[at(c)].owners;
     const auto in_turn = [&](std::size_t k) {
       return owners[(result_.chunks.size() + k) % owners.size()];
     };
@@ -263,9 +316,9 @@ class Assigner {
   const AssignmentInput& input_;
   const PlanNetwork& network_;
   double limit_s_;
-  std::vector<double> own_share_;  // by rank: of what it gets from outside, for its own NIC
-  std::vector<double> own_lead_;   // by rank: bytes that its NIC takes in beyond that share
-  bool any_own_ = false;           // whether any rank has a share
+  // By rank: bytes that its NIC takes in beyond its shares; empty: no shares.
+  std::vector<double> handed_lead_, kept_lead_;
+  std::vector<double> none_lead_;  // by island: the same of what nobody hands on
   Assignment result_;
   std::vector<double> out_s_, in_s_;        // by port
   std::vector<double> nvlink_, received_;   // bytes by rank

@@ -69,8 +69,9 @@ struct AssignmentInput {
   const std::vector<int>& class_of_content;  // of the bound's domain classes
   const DomainClasses& view;
   const FlowBound& bound;
-  int most_holders = 2;  // owners of a chunk that may send it; more cost time
-  bool proxies = true;   // NICs may work for neighbours in their island
+  int most_holders = 2;         // owners of a chunk that may send it; more cost time
+  bool proxies = true;          // NICs may work for neighbours in their island
+  bool demanders_send = false;  // and those of ranks that want the content do so first
 };
 
 Assignment assign(const AssignmentInput& input, const PlanNetwork& network);

@@ -26,8 +26,8 @@ constexpr int kInside = 4;    // from owners to demanders of their own island
 constexpr int kSoftware = 5;
 constexpr int kCoding = 6;
 constexpr int kLanes = 7;
-constexpr std::uint16_t kPrologueWidth = 2;
-constexpr double kWindowLatencies = 8;  // of a WAN: it is idle a ninth of the time at most
+constexpr std::uint16_t kPrologueWidth = 16;  // neighbours that are handed chunks at a time, twice
+constexpr double kWindowLatencies = 8;        // of a WAN: it is idle a ninth of the time at most
 constexpr std::uint16_t kWidestWindow = std::numeric_limits<std::uint16_t>::max();
 
 class Emitter {
@@ -36,6 +36,7 @@ class Emitter {
       : refit_(refit),
         one_lane_(options.one_lane),
         coded_(options.delta != nullptr),
+        times_(options.window_times),
         around_(options.around),
         world_ranks_(united(refit.sources, refit.destinations)),
         builder_(refit, coded_ ? "delta_reshard" : "optimal", std::move(parcels), kLanes) {
@@ -121,6 +122,10 @@ class Emitter {
     return arrival;
   }
 
+  std::uint16_t places(int slots) const {
+    return static_cast<std::uint16_t>(std::min<int>(slots * times_, kWidestWindow));
+  }
+
   LaneWindow window(const PlanNetwork& network, PlanNetwork::Way way) const {
     LaneWindow window;
     for (std::size_t r = 0; r < static_cast<std::size_t>(refit_.ranks); ++r) {
@@ -131,9 +136,8 @@ class Emitter {
       }
       const auto send = static_cast<std::size_t>(network.send_port[r]);
       const auto receive = static_cast<std::size_t>(network.receive_port[r]);
-      window.send.push_back(static_cast<std::uint16_t>(network.send_ports[send].slots[way]));
-      window.receive.push_back(
-          static_cast<std::uint16_t>(network.receive_ports[receive].slots[way]));
+      window.send.push_back(places(network.send_ports[send].slots[way]));
+      window.receive.push_back(places(network.receive_ports[receive].slots[way]));
     }
     return window;
   }
@@ -202,6 +206,9 @@ class Emitter {
     if (!fan_out || delivery.alone) return;
     const int island = network.island[wire.dst.index()];
     const Content& content = solution.contents[static_cast<std::size_t>(chunk.content)];
+    const bool owned = std::any_of(content.owners->begin(), content.owners->end(),
+                                   [&](Rank r) { return network.island[r.index()] == island; });
+    if (owned) return;  // add_inside hands it on
     for (const Rank rank : *content.demanders) {
       if (rank == wire.dst || network.island[rank.index()] != island) continue;
       if (solution.assignment.enters_alone(chunk, rank)) continue;
@@ -243,6 +250,7 @@ class Emitter {
 
   const Refit& refit_;
   const bool one_lane_, coded_;
+  const int times_;
   const Around around_;
   const std::vector<Rank> world_ranks_;
   ScheduleBuilder builder_;

@@ -16,6 +16,7 @@ struct EmitOptions {
   int ctas = 0;
   const DeltaOptions* delta = nullptr;  // if parcels travel coded
   Around around = {};
+  int window_times = 1;  // so many times the transfers that were planned may run at a time
 };
 
 // The schedule of what was chosen: transfers in the order in which they start, on lanes with

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace refit {
@@ -11,14 +12,15 @@ constexpr double kNearlyFull = 0.6;               // of the bound's time, by the
 constexpr std::size_t kMostHandedOn = 1'000'000;  // transfers; above, a swarm would take too long
 constexpr std::int64_t kOwned = -1;
 
-// Every rank an island of its own, and its NVLink port the NIC.
-PlanNetwork nvlink_network(const PlanNetwork& wires) {
+// Every rank an island of its own, and its NVLink port the NIC, which serves so many slowest ones
+// at a time.
+PlanNetwork nvlink_network(const PlanNetwork& wires, int at_a_time) {
   PlanNetwork network;
   const double slowest =
       *std::min_element(wires.nvlink_bytes_per_s.begin(), wires.nvlink_bytes_per_s.end());
   for (int r = 0; r < wires.ranks(); ++r) {
     const double rate = wires.nvlink_bytes_per_s[static_cast<std::size_t>(r)];
-    network.send_ports.push_back({rate, {places(rate, slowest), 1}});
+    network.send_ports.push_back({rate, {at_a_time * places(rate, slowest), 1}});
     network.send_port.push_back(r);
     network.island_ranks.push_back({Rank(r)});
   }
@@ -53,9 +55,16 @@ class Builder {
     const auto ranks = static_cast<std::size_t>(wires.network.ranks());
     in_bytes_.assign(ranks, 0);
     out_bytes_.assign(ranks, 0);
+    handed_bytes_.assign(ranks, 0);
     op_of_delivery_.assign(wires.assignment.deliveries.size(), kOwned);
     for (std::size_t op = 0; op < wires.swarm.ops.size(); ++op)
       op_of_delivery_[wires.swarm.ops[op].delivery] = static_cast<std::int64_t>(op);
+    for (const WireOp& op : wires.swarm.ops) {
+      if (op.after >= 0 || op.via == kNobody) continue;
+      const std::uint32_t chunk = wires.assignment.deliveries[op.delivery].chunk;
+      if (!handed_first_.emplace(chunk, op.src).second) continue;
+      handed_bytes_[static_cast<std::size_t>(op.via)] += wires.assignment.chunks[chunk].bytes;
+    }
     chunks_of_content_.assign(wires.contents.size(), {});
     for (const PlanChunk& chunk : wires.assignment.chunks)
       chunks_of_content_[static_cast<std::size_t>(chunk.content)].push_back(&chunk);
@@ -112,6 +121,12 @@ class Builder {
       if (wires_.network.island[rank.index()] == island)
         entries.push_back({rank, op_of_delivery_[d], delivery.alone});
     }
+    const auto number = static_cast<std::uint32_t>(&chunk - wires_.assignment.chunks.data());
+    for (auto it = handed_first_.lower_bound({number, Rank(0)});
+         it != handed_first_.end() && it->first == number; ++it) {
+      if (wires_.network.island[it->second.index()] == island)
+        entries.push_back({it->second, kOwned, true});
+    }
     return entries;
   }
 
@@ -130,16 +145,16 @@ class Builder {
     if (chunk.first == chunk.end) return;
     chunk.holders_begin = static_cast<std::uint32_t>(plan.holders.size());
     std::int64_t brought_by = kOwned;
-    if (!entries.empty()) {
-      // Whoever it comes in at, even if only for itself: owners have enough to hand out.
-      const auto first =
-          std::find_if(entries.begin(), entries.end(), [](const Entry& e) { return !e.alone; });
-      const Entry& from = first == entries.end() ? entries.front() : *first;
+    // Who takes it in for itself only hands it on only if nobody else does.
+    const auto hands_on =
+        std::find_if(entries.begin(), entries.end(), [](const Entry& e) { return !e.alone; });
+    if (hands_on == entries.end() && !lists.owners.empty()) {
+      add_owners(lists.owners, chunk.bytes);
+    } else {
+      const Entry& from = hands_on == entries.end() ? entries.front() : *hands_on;
       brought_by = from.op;
       plan.holders.push_back(from.rank.value);
       out_bytes_[from.rank.index()] += chunk.bytes * (chunk.end - chunk.first);
-    } else {
-      add_owners(lists.owners, chunk.bytes);
     }
     chunk.holders_end = static_cast<std::uint32_t>(plan.holders.size());
     plan.chunks.push_back(chunk);
@@ -150,7 +165,8 @@ class Builder {
   void add_owners(const std::vector<Rank>& owners, double bytes) {
     Assignment& plan = inside_.assignment;
     const auto load = [&](Rank r) {
-      return out_bytes_[r.index()] / wires_.network.nvlink_bytes_per_s[r.index()];
+      return (out_bytes_[r.index()] + handed_bytes_[r.index()]) /
+             wires_.network.nvlink_bytes_per_s[r.index()];
     };
     const Rank first = *std::min_element(owners.begin(), owners.end(),
                                          [&](Rank a, Rank b) { return load(a) < load(b); });
@@ -168,7 +184,9 @@ class Builder {
   const std::size_t most_holders_;
   std::vector<std::int64_t> op_of_delivery_;
   std::vector<std::vector<const PlanChunk*>> chunks_of_content_;
-  std::vector<double> in_bytes_, out_bytes_;  // by rank
+  // Chunks that an owner hands to a rank that is to send them out, and perhaps wants them itself.
+  std::set<std::pair<std::uint32_t, Rank>> handed_first_;
+  std::vector<double> in_bytes_, out_bytes_, handed_bytes_;  // by rank
   Inside inside_;
 };
 
@@ -192,7 +210,7 @@ Inside solve_inside(const Solution& wires, double bound_s, const Setting& settin
   }
   if (!hand_on) inside = Builder(wires, setting).run(false);
   if (inside.assignment.chunks.empty()) return inside;
-  inside.network = nvlink_network(wires.network);
+  inside.network = nvlink_network(wires.network, setting.places.inside);
   Assignment& plan = inside.assignment;
   plan.sent_s.assign(inside.network.send_ports.size(), 0);
   std::vector<double> ready_s;

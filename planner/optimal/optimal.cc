@@ -13,16 +13,21 @@
 #include "planner/optimal/inside.h"
 #include "planner/optimal/problem.h"
 #include "planner/optimal/settings.h"
+#include "sim/certificate.h"
 #include "sim/predict.h"
 
 namespace refit {
 namespace {
 
-constexpr std::int64_t kLeastChunkBytes = 256 << 10;
+// Chunks last many latencies; beyond the first no chunk is too small for that, and below the second
+// none.
+constexpr std::int64_t kEnoughChunkBytes = 256 << 10, kLeastChunkBytes = 16 << 10;
 constexpr std::int64_t kLeastCodedChunkBytes = 1 << 20;  // of many small regions
 constexpr double kGoodEnough = 1.005;
 constexpr double kWorthMore = 1.02;         // above: more settings are tried
 constexpr std::size_t kMostWork = 400'000;  // transfers, times how many of them are at a time
+constexpr double kFar = 1.05;               // above: yet more
+constexpr std::size_t kMostWorkFar = 2'000'000;
 
 class Planner {
  public:
@@ -35,7 +40,17 @@ class Planner {
         around_(around),
         parcels_(parcels_of(refit, delta)),
         contents_(group_contents(parcels_)),
-        wires_(make_problem(parcels_, contents_, cluster)) {}
+        wires_(make_problem(parcels_, contents_, cluster)) {
+    for (const PlanNetwork::Port& port : wires_.network.receive_ports)
+      slowest_bytes_per_s_ =
+          std::min(slowest_bytes_per_s_, port.bytes_per_s / port.slots[PlanNetwork::inside]);
+    const double lasting =
+        kLatenciesPerChunk * largest_latency(parcels_, cluster) * slowest_bytes_per_s_;
+    least_chunk_bytes_ = delta != nullptr
+                             ? kLeastCodedChunkBytes
+                             : static_cast<std::int64_t>(std::clamp(
+                                   lasting, double{kLeastChunkBytes}, double{kEnoughChunkBytes}));
+  }
 
   // The best of a few settings, by simulation where that is cheap beside planning.
   Schedule best() {
@@ -54,7 +69,7 @@ class Planner {
       for (const Setting& setting : more_settings(trunks)) {
         const int at_a_time = std::max(setting.places.inside, setting.places.crossing);
         work += deliveries(setting.chunk_share) * static_cast<std::size_t>(at_a_time);
-        if (is_within(kWorthMore) || work > kMostWork) break;
+        if (is_within(kWorthMore) || work > (is_within(kFar) ? kMostWork : kMostWorkFar)) break;
         judge(make(setting));
       }
     }
@@ -92,11 +107,8 @@ class Planner {
   }
 
   std::int64_t chunk_bytes(double share) const {
-    double slowest = std::numeric_limits<double>::infinity();
-    for (const PlanNetwork::Port& port : wires_.network.receive_ports)
-      slowest = std::min(slowest, port.bytes_per_s / port.slots[PlanNetwork::inside]);
-    return std::max(delta_ != nullptr ? kLeastCodedChunkBytes : kLeastChunkBytes,
-                    static_cast<std::int64_t>(share * wires_.bound.seconds * slowest));
+    return std::max(least_chunk_bytes_,
+                    static_cast<std::int64_t>(share * wires_.bound.seconds * slowest_bytes_per_s_));
   }
 
   std::size_t deliveries(double share) const {
@@ -116,8 +128,12 @@ class Planner {
     set_chunks(refit_, parcels_, chunk_bytes(setting.chunk_share), contents);
     const Solution wires = solve(wires_, std::move(contents), setting);
     const Inside inside = solve_inside(wires, wires_.bound.seconds, setting);
-    EmitOptions options{limits_.communicators.value_or(2) == 1, limits_.caps(),
-                        limits_.ctas.value_or(0), delta_, around_};
+    EmitOptions options{limits_.communicators.value_or(2) == 1,
+                        limits_.caps(),
+                        limits_.ctas.value_or(0),
+                        delta_,
+                        around_,
+                        setting.window_times};
     return emit(refit_, parcels_, wires, inside, options);
   }
 
@@ -129,6 +145,8 @@ class Planner {
   std::vector<Parcel> parcels_;
   std::vector<Content> contents_;  // not in chunks yet
   Problem wires_;
+  double slowest_bytes_per_s_ = std::numeric_limits<double>::infinity();  // place of a receiver
+  std::int64_t least_chunk_bytes_ = 0;
   std::optional<Schedule> best_;
   double best_s_ = std::numeric_limits<double>::infinity();
   std::optional<PlanNeeds> nearest_;  // of the plans that exceed a limit

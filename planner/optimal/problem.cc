@@ -19,9 +19,10 @@ Problem make_problem(const std::vector<Parcel>& parcels, const std::vector<Conte
 Solution solve(const Problem& problem, std::vector<Content> contents, const Setting& setting) {
   Solution solution{std::move(contents), problem.network, {}, {}};
   const double seconds = problem.bound.seconds;
-  solution.assignment = assign({solution.contents, problem.class_of_content, problem.view,
-                                problem.bound, setting.holders, setting.proxies},
-                               problem.network);
+  solution.assignment =
+      assign({solution.contents, problem.class_of_content, problem.view, problem.bound,
+              setting.holders, setting.proxies, setting.demanders_send},
+             problem.network);
   if (problem.network.has_trunks()) {
     share_trunks(solution.contents, solution.assignment, seconds, setting.places, solution.network);
   } else {

@@ -14,7 +14,10 @@ struct Setting {
   SwarmOptions swarm;
   int holders = 4;      // owners of a chunk that may send it
   bool proxies = true;  // NICs may work for neighbours, which takes memory and a lane
-  TrunkPlaces places;   // without trunks, of all transfers as many as inside pods
+  bool demanders_send =
+      false;             // neighbours that want a chunk are the first to send it for its owner
+  int window_times = 1;  // what an end that comes late holds up may then start all the same
+  TrunkPlaces places;    // without trunks, of all transfers as many as inside pods
 };
 
 // The wires between islands.

@@ -77,6 +77,8 @@ std::vector<Setting> more_settings(bool trunks) {
     settings.push_back(setting_of(chunk_share, {}, places));
   };
   if (!trunks) {
+    add(0.003, 1, 1);
+    for (Setting& setting : settings) setting.demanders_send = true;
     add(0.003, 2, 1);
     add(0.003, 4, 1);
     add(0.0005, 1, 1);
@@ -85,6 +87,7 @@ std::vector<Setting> more_settings(bool trunks) {
     return settings;
   }
   add(0.003, 4, 4, 0.5);
+  add(0.003, 1, 4);
   add(0.003, 4, 2);
   add(0.003, 4, 1);
   add(0.003, 8, 8);
@@ -97,6 +100,7 @@ std::vector<Setting> more_settings(bool trunks) {
   add(0.001, 4, 4, 0.5);
   add(0.001, 8, 8);
   add(0.0005, 1, 1);
+  for (Setting& setting : settings) setting.window_times = 2;
   return settings;
 }
 

@@ -1,6 +1,11 @@
 #include "planner/optimal/swarm.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <queue>
+#include <utility>
 
 #include "base/check.h"
 #include "planner/optimal/swarm_instant.h"
@@ -20,6 +25,8 @@ class Swarm {
       : plan_(plan),
         options_(options),
         ready_s_(ready_s),
+        nvlink_bytes_per_s_(network.nvlink_bytes_per_s),
+        handed_bytes_(nvlink_bytes_per_s_.size(), 0),
         ports_(network, plan),
         budgets_(plan, network, ports_, bound_s, options.trunk_budgets),
         offers_(plan, ports_, network.ranks(), ready_s),
@@ -34,9 +41,11 @@ class Swarm {
 
   SwarmResult run() {
     while (true) {
-      for (const SwarmChoice& choice : instant_.match(result_.ops.size())) start(choice);
+      const std::vector<SwarmChoice> choices = instant_.match(result_.ops.size());
+      hand_out(choices);
+      for (const SwarmChoice& choice : choices) start(choice);
       flows_.settle(now_s_);
-      if (!flows_.next() && next_coming_ == comings_.size()) {
+      if (!flows_.next() && next_coming_ == comings_.size() && handed_later_.empty()) {
         if (pending_ == 0) break;
         // Limits on wakes and offers may have left somebody asleep.
         REFIT_CHECK(++woken_all_ <= 2);
@@ -47,11 +56,14 @@ class Swarm {
       woken_all_ = 0;
       chooser_.set_stuck(false);
       now_s_ = next_event_s();
+      budgets_.set_now(now_s_);
       const double until_s = now_s_ + same_instant_s(now_s_);
       for (auto end = flows_.next(); end && end->time_s <= until_s; end = flows_.next()) {
         flows_.end(end->flow);
         arrive(end->flow);
       }
+      for (; !handed_later_.empty() && handed_later_.top().first <= until_s; handed_later_.pop())
+        start_flow(handed_later_.top().second);
       for (; next_coming_ < comings_.size() && ready_s_[comings_[next_coming_]] <= until_s;
            ++next_coming_)
         offers_.add_fresh(comings_[next_coming_]);
@@ -71,10 +83,11 @@ class Swarm {
   }
 
   double next_event_s() {
-    const auto arrival = flows_.next();
-    if (next_coming_ == comings_.size()) return arrival->time_s;
-    const double coming_s = ready_s_[comings_[next_coming_]];
-    return arrival ? std::min(arrival->time_s, coming_s) : coming_s;
+    double next_s = std::numeric_limits<double>::infinity();
+    if (const auto arrival = flows_.next()) next_s = arrival->time_s;
+    if (next_coming_ < comings_.size()) next_s = std::min(next_s, ready_s_[comings_[next_coming_]]);
+    if (!handed_later_.empty()) next_s = std::min(next_s, handed_later_.top().first);
+    return next_s;
   }
 
   void start(const SwarmChoice& choice) {
@@ -92,9 +105,37 @@ class Swarm {
     depth_.push_back(depth);
     result_.ops.push_back({Rank(choice.sender), Rank(d.entry), choice.delivery, choice.from,
                            via_of(choice, chunk), now_s_, 0});
-    flows_.start(static_cast<FlowId>(op), ports_.links_between(choice.sender, d.entry), chunk.bytes,
-                 now_s_);
     --pending_;
+    const double from_s =
+        result_.ops.back().via == kNobody ? 0 : handed_s_.at({d.chunk, choice.sender});
+    if (from_s <= now_s_) {
+      start_flow(op);
+    } else {
+      handed_later_.emplace(from_s, op);
+    }
+  }
+
+  void start_flow(std::int64_t id) {
+    const WireOp& op = result_.ops[at(id)];
+    flows_.start(static_cast<FlowId>(id), ports_.links_between(op.src.value, op.dst.value),
+                 plan_.chunks[plan_.deliveries[op.delivery].chunk].bytes, now_s_);
+  }
+
+  // Owners hand chunks to neighbours that are to send them, from the start on and as fast as NVLink
+  // can; what is handed out at one instant comes at one.
+  void hand_out(const std::vector<SwarmChoice>& choices) {
+    std::vector<std::pair<double*, int>> when;
+    for (const SwarmChoice& choice : choices) {
+      const std::uint32_t number = plan_.deliveries[choice.delivery].chunk;
+      const int via = via_of(choice, plan_.chunks[number]);
+      if (via == kNobody) continue;
+      const auto [at_s, is_new] = handed_s_.try_emplace({number, choice.sender}, 0);
+      if (!is_new) continue;
+      handed_bytes_[at(via)] += plan_.chunks[number].bytes;
+      when.emplace_back(&at_s->second, via);
+    }
+    for (const auto& [at_s, via] : when)
+      *at_s = handed_bytes_[at(via)] / nvlink_bytes_per_s_[at(via)];
   }
 
   int via_of(const SwarmChoice& choice, const PlanChunk& chunk) const {
@@ -138,6 +179,11 @@ class Swarm {
   const std::vector<double> ready_s_;   // by chunk; may be empty
   std::vector<std::uint32_t> comings_;  // chunks that nobody has at the start
   std::size_t next_coming_ = 0;
+  const std::vector<double> nvlink_bytes_per_s_;  // by rank
+  std::vector<double> handed_bytes_;              // by owner, to neighbours that send for it
+  std::map<std::pair<std::uint32_t, int>, double> handed_s_;  // by chunk and neighbour: when
+  using Later = std::pair<double, std::int64_t>;
+  std::priority_queue<Later, std::vector<Later>, std::greater<>> handed_later_;  // time and wire op
   SwarmPorts ports_;
   SwarmBudgets budgets_;
   SwarmOffers offers_;

@@ -1,5 +1,7 @@
 #include "planner/optimal/swarm_budgets.h"
 
+#include <algorithm>
+
 namespace refit {
 namespace {
 
@@ -11,7 +13,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 SwarmBudgets::SwarmBudgets(const Assignment& plan, const PlanNetwork& network, SwarmPorts& ports,
                            double bound_s, bool keep_trunks)
-    : plan_(plan), net_(network), ports_(ports), keep_trunks_(keep_trunks) {
+    : plan_(plan), net_(network), bound_s_(bound_s), ports_(ports), keep_trunks_(keep_trunks) {
   for (const double sent_s : plan.sent_s) port_s_.push_back(bound_s - sent_s);
   if (network.has_trunks()) set_trunks(bound_s);
 }
@@ -30,6 +32,38 @@ void SwarmBudgets::set_trunks(double bound_s) {
     add_out(meant_pod(chunk), -chunk.bytes);
     add_in(entered_first_.back(), -chunk.bytes);
   }
+  set_needs();
+}
+
+void SwarmBudgets::set_needs() {
+  need_bytes_.assign(net_.trunks_in.size(), 0);
+  owners_bytes_per_s_ = need_bytes_;
+  holds_.assign(static_cast<std::size_t>(net_.ranks()), false);
+  for (const std::int32_t r : plan_.holders) holds_[at(r)] = true;
+  std::vector<bool> counted(net_.send_ports.size(), false);
+  for (int r = 0; r < net_.ranks(); ++r) {
+    const std::size_t port = ports_.send_port(r);
+    if (!holds_[at(r)] || counted[port] || ports_.pod(r) < 0) continue;
+    counted[port] = true;
+    owners_bytes_per_s_[at(ports_.pod(r))] += net_.send_ports[port].bytes_per_s;
+  }
+  for (const PlanChunk& chunk : plan_.chunks) {
+    owned_in_.push_back(chunk.pods);
+    come_to_.push_back(0);
+    std::uint64_t seen = 0;
+    for (std::uint32_t d = chunk.first; d < chunk.end; ++d) {
+      const int pod = ports_.pod(plan_.deliveries[d].entry);
+      if ((chunk.pods & ~seen & pod_bit(pod)) == 0) continue;
+      seen |= pod_bit(pod);
+      need_bytes_[at(pod)] += chunk.bytes;
+    }
+  }
+}
+
+bool SwarmBudgets::is_needed_inside(int pod) const {
+  if (pod < 0) return false;
+  const double left_s = std::max(bound_s_ - now_s_, 0.05 * bound_s_);
+  return need_bytes_[at(pod)] > 1.02 * owners_bytes_per_s_[at(pod)] * left_s;
 }
 
 int SwarmBudgets::pod_entered_first(const PlanChunk& chunk) const {
@@ -45,6 +79,7 @@ bool SwarmBudgets::room_on_trunks(int sender, const PlanDelivery& d) const {
   if (!ports_.crosses_trunks(sender, d.entry)) return true;
   const PlanChunk& chunk = plan_.chunks[d.chunk];
   const int pod = ports_.pod(sender);
+  if (holds_[at(sender)] && is_needed_inside(pod)) return false;
   const bool meant = chunk.copies == 0 && meant_pod(chunk) == pod;
   const bool must_enter = meant && entered_first_[d.chunk] == ports_.pod(d.entry);
   if (!must_enter && enters_again(chunk, d) && in_bytes_[at(ports_.pod(d.entry))] < chunk.bytes)
@@ -71,6 +106,14 @@ void SwarmBudgets::change_trunks(int sender, const PlanDelivery& d, const PlanCh
   if (copies == 0) {
     add_out(meant_pod(chunk), -sign * chunk.bytes);
     add_in(entered_first_[d.chunk], -sign * chunk.bytes);
+  }
+  const int into = ports_.pod(d.entry);
+  if ((owned_in_[d.chunk] & pod_bit(into)) != 0) {
+    std::uint64_t& come = come_to_[d.chunk];
+    if (sign < 0 && (come & pod_bit(into)) == 0) {
+      come |= pod_bit(into);
+      need_bytes_[at(into)] -= chunk.bytes;
+    }  // given up again: counts as come
   }
   if (!ports_.crosses_trunks(sender, d.entry)) return;
   add_out(ports_.pod(sender), sign * chunk.bytes);

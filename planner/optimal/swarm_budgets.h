@@ -21,6 +21,8 @@ class SwarmBudgets {
   // Whether the trunks between the two have room for it.
   bool room_on_trunks(int sender, const PlanDelivery& d) const;
 
+  void set_now(double seconds) { now_s_ = seconds; }
+
   // A delivery is chosen, or with `sign` +1 given up again: `copies` of its chunk are others'.
   // `fresh`: the sender does it as the chunk's owner, for the first time.
   void change(int sender, const PlanDelivery& d, bool fresh, int copies, int sign);
@@ -46,8 +48,18 @@ class SwarmBudgets {
   void change_trunks(int sender, const PlanDelivery& d, const PlanChunk& chunk, int copies,
                      int sign);
 
+  // Whether owners in the pod have all they can do to serve it, so that nobody else should ask
+  // them.
+  bool is_needed_inside(int pod) const;
+  void set_needs();
+
   const Assignment& plan_;
   const PlanNetwork& net_;
+  const double bound_s_;
+  double now_s_ = 0;
+  std::vector<double> need_bytes_, owners_bytes_per_s_;  // by pod
+  std::vector<std::uint64_t> owned_in_, come_to_;        // by chunk: a bit per pod
+  std::vector<bool> holds_;                              // by rank
   SwarmPorts& ports_;
   const bool keep_trunks_;
   std::vector<double> port_s_;                // by send port

@@ -36,8 +36,8 @@ SwarmChooser::SwarmChooser(const std::vector<Content>& contents, const Assignmen
 // make, where what must cross it needs all of it. Only a swarm that is stuck breaks this.
 bool SwarmChooser::may_take(int sender, const PlanDelivery& d) const {
   if (!ports_.fits(sender, d.entry)) return false;
-  // NVLink would carry it, which a delivery of its own is to spare.
-  if (d.alone && net_.island[at(sender)] == net_.island[at(d.entry)]) return false;
+  // NVLink would carry it, which a delivery into an island that has it is to spare.
+  if (net_.island[at(sender)] == net_.island[at(d.entry)]) return false;
   if (stuck_) return true;
   return may_meet(sender, d.entry) && budgets_.room_on_trunks(sender, d);
 }
