@@ -15,7 +15,7 @@ class InprocSeat : public RankSeat {
   MemorySpace& memory() override { return host_memory(); }
   Transport& transport() override { return *transport_; }
   void begin_iteration() override { hub_.enter(); }
-  void end_iteration(const Schedule&, double, Timeline&) override { hub_.leave(); }
+  void end_iteration(const Schedule&, double, OpTimes&) override { hub_.leave(); }
 
  private:
   InprocHub& hub_;

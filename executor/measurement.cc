@@ -39,18 +39,6 @@ double Measurement::maximum_s() const {
   return seconds.empty() ? 0 : seconds.back();
 }
 
-void merge_timeline(const Timeline& of_rank, Timeline& merged) {
-  for (std::size_t op = 0; op < of_rank.size(); ++op) {
-    if (of_rank[op] == Span{}) continue;
-    if (merged[op] == Span{}) {
-      merged[op] = of_rank[op];
-      continue;
-    }
-    merged[op].start_s = std::min(merged[op].start_s, of_rank[op].start_s);
-    merged[op].end_s = std::max(merged[op].end_s, of_rank[op].end_s);
-  }
-}
-
 std::int64_t largest_rank_bytes(const Moves& moves, int ranks) {
   std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks), 0), received(sent);
   for (const Move& move : moves.moves) {

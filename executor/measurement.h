@@ -51,7 +51,4 @@ struct Measurement {
   double maximum_s() const;
 };
 
-// Earliest start and latest end of every op over ranks.
-void merge_timeline(const Timeline& of_rank, Timeline& merged);
-
 }  // namespace refit

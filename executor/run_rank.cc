@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -22,16 +22,15 @@ class RankRun {
         program_(program),
         memory_(memory),
         transport_(transport),
-        zero_(clock_zero_s) {
-    const std::size_t ops = context.schedule.ops.size();
-    timeline_.resize(ops);
-    left_of_op_.assign(ops, 0);
+        zero_(clock_zero_s),
+        ops_(context.moves.ops_of_rank.of(memory.rank())),
+        left_of_op_(ops_.size(), 0) {
+    for (const OpId op : ops_) times_.push_back({op, {}});
     move_ended_.assign(context.moves.moves.size(), false);
     for (const auto& segment : program.segments) {
       for (const auto& lane : segment.lanes) {
         for (const auto& round : lane) {
-          for (const std::uint32_t m : round.moves)
-            ++left_of_op_[context.moves.moves[m].op.index()];
+          for (const std::uint32_t m : round.moves) ++left_of_op_[own(context.moves.moves[m].op)];
           for (const OpId op : round.ops) {
             ++uses_left_[bucket_key(op)];
             check_root(op);
@@ -41,9 +40,9 @@ class RankRun {
     }
   }
 
-  Timeline run() {
+  OpTimes run() {
     for (const auto& segment : program_.segments) run_segment(segment);
-    return std::move(timeline_);
+    return std::move(times_);
   }
 
  private:
@@ -66,6 +65,19 @@ class RankRun {
     bool has_window = false;
     Side sends, receives;
   };
+
+  // Where an op of this rank is among its ops.
+  std::size_t own(OpId op) const {
+    const auto place = place_of(op, ops_);
+    REFIT_CHECK(place);
+    return *place;
+  }
+
+  // Whether moves of it on this rank have not ended. Ops of others have none here.
+  bool is_open(OpId op) const {
+    const auto place = place_of(op, ops_);
+    return place && left_of_op_[*place] > 0;
+  }
 
   BucketKey bucket_key(OpId id) const {
     const Op& op = context_.schedule.ops[id.index()];
@@ -120,8 +132,9 @@ class RankRun {
     for (; lane.round < lane.rounds->size(); ++lane.round) {
       const RankProgram::Round& round = (*lane.rounds)[lane.round];
       for (const OpId op : round.ops) {
-        timeline_[op.index()].start_s = now();
-        if (left_of_op_[op.index()] == 0) end_op(op);
+        const std::size_t place = own(op);
+        times_[place].span.start_s = now();
+        if (left_of_op_[place] == 0) end_op(place);
       }
       if (round.moves.empty()) continue;
       lane.left = round.moves.size();
@@ -167,7 +180,7 @@ class RankRun {
     }
   }
 
-  void begin_op(std::uint32_t m) { timeline_[context_.moves.moves[m].op.index()].start_s = now(); }
+  void begin_op(std::uint32_t m) { times_[own(context_.moves.moves[m].op)].span.start_s = now(); }
 
   void start_ready(std::size_t l) {
     if (lanes_[l].has_window) fill_window(lanes_[l]);
@@ -200,9 +213,8 @@ class RankRun {
     const Op& op = context_.schedule.ops[id.index()];
     if (!is_collective(op)) return true;
     for (const OpId earlier : context_.schedule.after_of(op)) {
-      if (left_of_op_[earlier.index()] > 0 &&
-          is_collective(context_.schedule.ops[earlier.index()]) &&
-          bucket_key(earlier) == bucket_key(id)) {
+      if (is_collective(context_.schedule.ops[earlier.index()]) &&
+          bucket_key(earlier) == bucket_key(id) && is_open(earlier)) {
         return false;
       }
     }
@@ -217,7 +229,7 @@ class RankRun {
     }
     const Op& op = context_.schedule.ops[move.op.index()];
     for (const OpId earlier : context_.schedule.after_of(op)) {
-      if (left_of_op_[earlier.index()] > 0) return false;
+      if (is_open(earlier)) return false;
     }
     return true;
   }
@@ -245,9 +257,9 @@ class RankRun {
     const Move& move = context_.moves.moves[ended.move];
     const Op& op = context_.schedule.ops[move.op.index()];
     move_ended_[ended.move] = true;
-    std::size_t& left = left_of_op_[move.op.index()];
-    REFIT_CHECK(left > 0);
-    if (--left == 0) end_op(move.op);
+    const std::size_t place = own(move.op);
+    REFIT_CHECK(left_of_op_[place] > 0);
+    if (--left_of_op_[place] == 0) end_op(place);
     Lane& lane = lanes_[op.lane];
     REFIT_CHECK(lane.left > 0);
     if (lane.has_window) {
@@ -259,13 +271,14 @@ class RankRun {
     return enter_round(op.lane);
   }
 
-  void end_op(OpId id) {
+  void end_op(std::size_t place) {
+    const OpId id = ops_[place];
     const Op& op = context_.schedule.ops[id.index()];
     if (is_collective(op)) {
       memory_.unpack_bucket(op);
       if (--uses_left_.at(bucket_key(id)) == 0) memory_.drop_bucket(op);
     }
-    timeline_[id.index()].end_s = now();
+    times_[place].span.end_s = now();
   }
 
   const RunContext& context_;
@@ -273,8 +286,9 @@ class RankRun {
   OpMemory& memory_;
   Transport& transport_;
   double zero_;
-  Timeline timeline_;
+  std::span<const OpId> ops_;            // of this rank; what follows has an entry for each
   std::vector<std::size_t> left_of_op_;  // moves on this rank that have not ended
+  OpTimes times_;
   std::vector<bool> move_ended_;
   std::map<BucketKey, int> uses_left_;  // ops that have not ended, per bucket
   std::vector<Lane> lanes_;
@@ -282,8 +296,8 @@ class RankRun {
 
 }  // namespace
 
-Timeline run_rank(const RunContext& context, const RankProgram& program, OpMemory& memory,
-                  Transport& transport, double clock_zero_s) {
+OpTimes run_rank(const RunContext& context, const RankProgram& program, OpMemory& memory,
+                 Transport& transport, double clock_zero_s) {
   return RankRun(context, program, memory, transport, clock_zero_s).run();
 }
 

@@ -65,12 +65,12 @@ class ThreadRun {
     if (failed()) return;
     const double begin = zero_s_;
     memory.copy_owned();
-    Timeline timeline = run_rank(context_, program, memory, seat.transport(), begin);
+    OpTimes times = run_rank(context_, program, memory, seat.transport(), begin);
     const double seconds = steady_clock_s() - begin;
-    seat.end_iteration(schedule_, begin, timeline);
+    seat.end_iteration(schedule_, begin, times);
     std::vector<WrongByte> examples;
     const std::int64_t wrong = options_.check ? memory.count_wrong(seed, examples) : 0;
-    note(memory.rank(), seconds, timeline, wrong, examples);
+    note(memory.rank(), seconds, times, wrong, examples);
     meet_.arrive_and_wait();
     if (memory.rank() == Rank(0) && !failed()) end_iteration(i);
   }
@@ -82,7 +82,7 @@ class ThreadRun {
     zero_s_ = steady_clock_s();
   }
 
-  void note(Rank rank, double seconds, const Timeline& timeline, std::int64_t wrong,
+  void note(Rank rank, double seconds, const OpTimes& times, std::int64_t wrong,
             const std::vector<WrongByte>& examples) {
     const std::lock_guard lock(mutex_);
     if (seconds > now_.seconds) {
@@ -94,7 +94,7 @@ class ThreadRun {
     for (const WrongByte& example : examples) {
       if (result_.wrong_examples.size() < kMostExamples) result_.wrong_examples.push_back(example);
     }
-    merge_timeline(timeline, timeline_);
+    merge(times, timeline_);
   }
 
   void end_iteration(int i) {

@@ -6,6 +6,7 @@
 
 #include "executor/execute.h"
 #include "executor/memory_space.h"
+#include "executor/op_times.h"
 #include "executor/transport.h"
 
 namespace refit {
@@ -18,7 +19,7 @@ class RankSeat {
   virtual Transport& transport() = 0;
   virtual void begin_iteration() {}  // of this rank; before the common start
   // All its messages have ended; for a transport that knows their times better.
-  virtual void end_iteration(const Schedule&, double /*clock_zero_s*/, Timeline&) {}
+  virtual void end_iteration(const Schedule&, double /*clock_zero_s*/, OpTimes&) {}
 };
 
 struct ThreadRunParts {

@@ -22,9 +22,9 @@ class VirtualRank : public RankSeat {
   MemorySpace& memory() override { return memory_; }
   Transport& transport() override { return transport_; }
   void begin_iteration() override { transport_.begin(); }
-  void end_iteration(const Schedule& schedule, double clock_zero_s, Timeline& timeline) override {
+  void end_iteration(const Schedule& schedule, double clock_zero_s, OpTimes& times) override {
     times_ = transport_.take_times();
-    use_device_times(schedule, transport_.take_op_times(clock_zero_s), timeline);
+    use_device_times(schedule, transport_.take_op_times(clock_zero_s), times);
   }
 
  private:

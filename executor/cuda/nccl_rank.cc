@@ -74,9 +74,9 @@ class NcclSeat : public detail::ProcessSeat {
   Transport& transport() override { return *transport_; }
   void begin_iteration() override { waves_->begin(); }
 
-  void end_iteration(const Schedule& schedule, double zero_s, Timeline& timeline) override {
+  void end_iteration(const Schedule& schedule, double zero_s, OpTimes& times) override {
     times_ = waves_->take_times();
-    use_device_times(schedule, waves_->take_op_times(zero_s), timeline);
+    use_device_times(schedule, waves_->take_op_times(zero_s), times);
   }
 
   RankReport report() override { return waves_ != nullptr ? waves_->report() : RankReport{}; }

@@ -35,7 +35,8 @@ WaveTransport::WaveTransport(const Moves& moves, std::vector<Wave> waves, Rank s
 
 void WaveTransport::begin() {
   received_.assign((moves_.moves.size() + 63) / 64, 0);
-  op_times_.assign(moves_.first_of_op.empty() ? 0 : moves_.first_of_op.size() - 1, {});
+  op_times_.clear();
+  for (const OpId op : moves_.ops_of_rank.of(self_)) op_times_.push_back({op, {}});
   times_ = {};
   // The look that took least time knows best when the mark was reached.
   double least_s = 0;
@@ -233,20 +234,20 @@ void WaveTransport::end(const UnderWay& group, bool sends, std::vector<Ended>& e
     if (posted_.at(m).sending != sends) continue;
     ended.push_back({m, sends});
     if (!sends) received_[m / 64] |= std::uint64_t{1} << (m % 64);
-    Span& op = op_times_[moves_.moves[m].op.index()];
+    Span& op = op_times_[place_of(moves_.moves[m].op, moves_.ops_of_rank.of(self_)).value()].span;
     if (op == Span{}) op = span;
     op.start_s = std::min(op.start_s, span.start_s);
     op.end_s = std::max(op.end_s, span.end_s);
   }
 }
 
-Timeline WaveTransport::take_op_times(double clock_zero_s) {
+OpTimes WaveTransport::take_op_times(double clock_zero_s) {
   REFIT_CHECK(under_way_.empty());
   const double shift = clock_s_ - clock_zero_s;
-  for (Span& op : op_times_) {
-    if (op == Span{}) continue;
-    op.start_s = std::max(0.0, op.start_s + shift);
-    op.end_s = std::max(0.0, op.end_s + shift);
+  for (auto& [op, span] : op_times_) {
+    if (span == Span{}) continue;
+    span.start_s = std::max(0.0, span.start_s + shift);
+    span.end_s = std::max(0.0, span.end_s + shift);
   }
   return std::move(op_times_);
 }
@@ -284,13 +285,16 @@ WaveTimes WaveTransport::take_times() {
   return std::exchange(times_, {});
 }
 
-void use_device_times(const Schedule& schedule, const Timeline& of_device, Timeline& timeline) {
-  for (std::size_t op = 0; op < of_device.size(); ++op) {
-    if (of_device[op] == Span{}) continue;
-    timeline[op].start_s = of_device[op].start_s;
-    timeline[op].end_s = is_collective(schedule.ops[op])
-                             ? std::max(timeline[op].end_s, of_device[op].end_s)
-                             : of_device[op].end_s;
+void use_device_times(const Schedule& schedule, const OpTimes& of_device, OpTimes& times) {
+  REFIT_CHECK(of_device.size() == times.size());
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const auto& [op, device] = of_device[i];
+    REFIT_CHECK(times[i].op == op);
+    if (device == Span{}) continue;
+    Span& span = times[i].span;
+    span.start_s = device.start_s;
+    const bool unpacks = is_collective(schedule.ops[op.index()]);
+    span.end_s = unpacks ? std::max(span.end_s, device.end_s) : device.end_s;
   }
 }
 

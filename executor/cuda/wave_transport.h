@@ -13,8 +13,8 @@
 #include "executor/cuda/waves.h"
 #include "executor/cuda/wire.h"
 #include "executor/failure.h"
+#include "executor/op_times.h"
 #include "executor/transport.h"
-#include "schedule/timeline.h"
 
 namespace refit {
 
@@ -59,7 +59,7 @@ class WaveTransport : public Transport {
   WaveTimes take_times();
   // When the messages of each op were packed first and unpacked last here, by the device's events,
   // in seconds since `clock_zero_s` on the steady clock; {0, 0} for ops without messages here.
-  Timeline take_op_times(double clock_zero_s);
+  OpTimes take_op_times(double clock_zero_s);
 
   // What has arrived since begin(), and what is open with whom; also after wait() has thrown.
   RankReport report();
@@ -117,12 +117,12 @@ class WaveTransport : public Transport {
   Stream clock_stream_;
   Event clock_;  // of the device, reached at clock_s_ on the steady clock
   double clock_s_ = 0;
-  Timeline op_times_;                    // in seconds since clock_
+  OpTimes op_times_;                     // in seconds since clock_
   std::vector<std::uint64_t> received_;  // a bit per move
 };
 
-// A rank's timeline with the device's times in place of the host's, which sees an end only when it
+// A rank's times with the device's times in place of the host's, which sees an end only when it
 // looks. A collective ends when its bucket is unpacked, for which the host waits.
-void use_device_times(const Schedule& schedule, const Timeline& of_device, Timeline& timeline);
+void use_device_times(const Schedule& schedule, const OpTimes& of_device, OpTimes& times);
 
 }  // namespace refit

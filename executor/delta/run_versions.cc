@@ -111,11 +111,11 @@ class VersionRun {
     Transport& transport = seat_.connect(context);
     const double zero = seat_.start();
     const double cpu_begin_s = thread_cpu_s();
-    Timeline timeline = run_rank(context, program, memory_, transport, zero);
+    OpTimes times = run_rank(context, program, memory_, transport, zero);
     measured.seconds = steady_clock_s() - zero;
     measured.cpu_s = thread_cpu_s() - cpu_begin_s;
     seat_.end();
-    if (is_last) measured.timeline = std::move(timeline);
+    if (is_last) measured.times = std::move(times);
     if (!is_first()) return;  // all ranks know all moves
     for (const Move& move : moves.moves)
       work_.wire_bytes += static_cast<std::uint64_t>(move.bytes());

@@ -114,13 +114,13 @@ class ProcessRank {
     // A rank that was still at the start counts from the loss; others have seen more of it.
     if (!started_s_) memory.copy_owned();
     const double zero = started_s_.value_or(verdict.noticed_s);
-    Timeline timeline = run_rank(context, program, memory, seat_.transport(), zero);
+    OpTimes times = run_rank(context, program, memory, seat_.transport(), zero);
     const double seconds = steady_clock_s() - zero;
     const double cpu = process_cpu_s() - cpu_begin_s_;
     control_.barrier();
 
     control_.enter(RankPhase::checking);
-    seat_.end_iteration(recovery.schedule, zero, timeline);
+    seat_.end_iteration(recovery.schedule, zero, times);
     const RankReport report = seat_.report();
     RankFault fault{*resumable_,
                     verdict.failure.rank,
@@ -156,16 +156,16 @@ class ProcessRank {
     started_s_ = zero;
     const std::unique_ptr<FaultTrigger> fault = injected(i, zero);
     memory.copy_owned();
-    Timeline timeline = run_rank(context_, program, memory, seat_.transport(), zero);
+    OpTimes times = run_rank(context_, program, memory, seat_.transport(), zero);
     const double seconds = steady_clock_s() - zero;
     const double cpu = process_cpu_s() - cpu_begin_s_;
     control_.barrier();  // a rank that checks would take processor time from those that still move
     resumable_.reset();
 
     control_.enter(RankPhase::checking);
-    seat_.end_iteration(context_.schedule, zero, timeline);
+    seat_.end_iteration(context_.schedule, zero, times);
     const bool last = i + 1 == options_.warmup + options_.iterations;
-    check_and_submit({i, seconds, cpu, 0, {}, last ? std::move(timeline) : Timeline{}}, memory);
+    check_and_submit({i, seconds, cpu, 0, {}, last ? std::move(times) : OpTimes{}}, memory);
   }
 
   // The fault that is to come over this rank, if there is one, in the first timed iteration.

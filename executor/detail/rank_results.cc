@@ -11,26 +11,22 @@ namespace {
 
 enum class Submitted : std::uint32_t { iteration, fault, of_seat };
 
-// Most ops do not concern a rank: only those that do are sent.
+// An OpTime without a hole in it.
 struct OpSpan {
   OpId op;
   std::int32_t zero = 0;
   Span span;
 };
 
-bool concerns(const Span& span) { return span != Span{}; }
-
-Timeline take_timeline(std::string_view& in, std::size_t ops) {
-  Timeline timeline;
-  const auto count = take<std::uint32_t>(in);
-  if (count > 0) timeline.resize(ops);
-  for (std::uint32_t n = 0; n < count; ++n) {
+OpTimes take_times(std::string_view& in, std::size_t ops) {
+  OpTimes times;
+  for (auto n = take<std::uint32_t>(in); n > 0; --n) {
     const auto entry = take<OpSpan>(in);
     if (entry.op.value < 0 || entry.op.index() >= ops)
       throw Error(ErrorCode::environment, "a rank has timed an op that is not in the schedule");
-    timeline[entry.op.index()] = entry.span;
+    times.push_back({entry.op, entry.span});
   }
-  return timeline;
+  return times;
 }
 
 RankIteration take_iteration(Rank rank, std::string_view& in, std::size_t ops) {
@@ -46,7 +42,7 @@ RankIteration take_iteration(Rank rank, std::string_view& in, std::size_t ops) {
     example.element = take<std::int64_t>(in);
     measured.examples.push_back(std::move(example));
   }
-  measured.timeline = take_timeline(in, ops);
+  measured.times = take_times(in, ops);
   return measured;
 }
 
@@ -64,11 +60,8 @@ std::string submission(const RankIteration& measured) {
     put_text(out, example.tensor);
     put(out, example.element);
   }
-  put(out, static_cast<std::uint32_t>(std::ranges::count_if(measured.timeline, concerns)));
-  for (std::size_t op = 0; op < measured.timeline.size(); ++op) {
-    if (!concerns(measured.timeline[op])) continue;
-    put(out, OpSpan{OpId(static_cast<std::int64_t>(op)), 0, measured.timeline[op]});
-  }
+  put(out, static_cast<std::uint32_t>(measured.times.size()));
+  for (const auto& [op, span] : measured.times) put(out, OpSpan{op, 0, span});
   return out;
 }
 
@@ -121,7 +114,7 @@ void RankResults::add_iteration(Rank rank, std::string_view in) {
     if (measurement_.wrong_examples.size() < kMostExamples)
       measurement_.wrong_examples.push_back(example);
   }
-  if (!measured.timeline.empty()) merge_timeline(measured.timeline, measurement_.timeline);
+  merge(measured.times, measurement_.timeline);
   int i = measured.iteration - warmup_;
   if (measurement_.fault) i = std::max(0, i);  // the iteration of a fault counts wherever it was
   if (i < 0) return;                           // warm-up

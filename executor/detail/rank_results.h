@@ -19,7 +19,7 @@ struct RankIteration {
   double cpu_s = 0;
   std::int64_t wrong_bytes = 0;
   std::vector<WrongByte> examples;
-  Timeline timeline;  // of the last iteration; empty otherwise
+  OpTimes times;  // of the last iteration; empty otherwise
 };
 
 // What a survivor knows of how a lost rank was done without.
