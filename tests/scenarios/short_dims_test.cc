@@ -37,4 +37,20 @@ TEST_CASE("short dims: uneven shards, replicas and empty shards stay", "[scenari
   }
 }
 
+TEST_CASE("short dims: more rows and members stay where more are asked for",
+          "[scenarios][support]") {
+  Refit whole = make_refit({{1, 2, 0}, {1, 4, 0}, {8192, 512}});
+  TensorClass& stacked = whole.classes.front();
+  stacked.members = {0, 0, 0};
+  stacked.source = Layout({3, 8192, 512}, stacked.source.mesh(), stacked.source.placements());
+  stacked.destination =
+      Layout({3, 8192, 512}, stacked.destination.mesh(), stacked.destination.placements());
+  const Refit refit = with_short_dims(whole, {.rows = 5, .members = 2});
+  const TensorClass& c = refit.classes.front();
+  // 4 shards of the finer side, of 5 rows each.
+  REQUIRE(c.shape() == std::vector<std::int64_t>{2, 20, 5});
+  REQUIRE(c.members.size() == 2);
+  REQUIRE(with_short_dims(whole, {.rows = 5, .members = 9}).classes.front().members.size() == 3);
+}
+
 }  // namespace refit::test
