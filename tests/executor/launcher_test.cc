@@ -1,5 +1,6 @@
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,7 +48,30 @@ std::string as_rank_two(const std::string& variable, const std::string& what,
                      command);
 }
 
+// Which runtime of a sanitizer a program calls when it starts. The names of what it takes from
+// libraries stand in an executable's first megabytes.
+std::string sanitizer_of(const std::string& program) {
+  std::string bytes(4 << 20, '\0');
+  std::ifstream(program, std::ios::binary).read(bytes.data(), 4 << 20);
+  for (const char* start : {"__asan_init", "__tsan_init"})
+    if (has(bytes, start)) return start;
+  return "none";
+}
+
 }  // namespace
+
+TEST_CASE("launcher: the program that is launched is built as this test is",
+          "[executor][tcp][launcher]") {
+  // A thread sanitizer's build once launched ranks without a sanitizer, and they could find
+  // nothing.
+#if defined(__SANITIZE_ADDRESS__)
+  REQUIRE(sanitizer_of(REFIT_PROGRAM) == "__asan_init");
+#elif defined(__SANITIZE_THREAD__)
+  REQUIRE(sanitizer_of(REFIT_PROGRAM) == "__tsan_init");
+#else
+  REQUIRE(sanitizer_of(REFIT_PROGRAM) == "none");
+#endif
+}
 
 TEST_CASE("mpirun: ranks find each other, and rank 0 alone reports", "[executor][tcp][launcher]") {
   const Folder folder;
