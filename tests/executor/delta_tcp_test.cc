@@ -121,11 +121,11 @@ TEST_CASE("tcp: a rank may work longer between two meetings than a loop may hang
   bool has_worked = false;
   options.applying = [&](Rank rank, std::uint64_t, std::span<std::byte>) {
     if (rank == Rank(3) && !std::exchange(has_worked, true))
-      std::this_thread::sleep_for(std::chrono::milliseconds(600));
+      std::this_thread::sleep_for(std::chrono::duration<double>(0.6 * kSlowdown));
   };
   TcpOptions tcp = patient();
   tcp.failure.timeout_s = 0.5 * kSlowdown;
-  tcp.failure.stall_timeout_s = 0.2;
+  tcp.failure.stall_timeout_s = 0.2 * kSlowdown;
   CHECK(execute_delta_tcp(c.schedule, c.refit, c.cluster, options, tcp).measurement.wrong_bytes ==
         0);
 }

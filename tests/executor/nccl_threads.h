@@ -11,14 +11,15 @@
 #include "executor/cuda/nccl_rank.h"
 #include "executor/launch.h"
 #include "executor/rendezvous.h"
+#include "tests/executor/slowdown.h"
 
 namespace refit::test {
 
 // Machines that run tests are busy: a rank that waits half a second for a core is not lost.
 inline FailureOptions patient_failure() {
   FailureOptions failure;
-  failure.timeout_s = 5;
-  failure.stall_timeout_s = 30;
+  failure.timeout_s = 5 * kSlowdown;
+  failure.stall_timeout_s = 30 * kSlowdown;
   return failure;
 }
 

@@ -72,7 +72,7 @@ TEST_CASE("tcp: ops that wait for each other end the run, which says so",
           "[executor][tcp][fault]") {
   // It would wait for ever: nobody is lost.
   TcpOptions tcp = patient();
-  tcp.failure.stall_timeout_s = 0.3;
+  tcp.failure.stall_timeout_s = 0.3 * kSlowdown;
   tcp.failure.timeout_s = 0.5 * kSlowdown;
   tcp.policy = FaultPolicy::shrink;  // it is no loss either, which others could make up for
   const TcpCase c = in_a_circle();

@@ -10,6 +10,7 @@
 
 #include "executor/execute_tcp.h"
 #include "schedule/verify.h"
+#include "tests/executor/slowdown.h"
 #include "tests/support/m2n_case.h"
 
 namespace refit::test {
@@ -34,13 +35,6 @@ inline ExecuteOptions once() {
   options.warmup = 0;
   return options;
 }
-
-// How much longer anything may take in this build: sanitizers make programs slow.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double kSlowdown = 10;
-#else
-constexpr double kSlowdown = 1;
-#endif
 
 // For tests that are not about time: waiting for a core is no fault, nor is a slow build.
 inline TcpOptions patient() {

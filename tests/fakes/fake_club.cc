@@ -36,9 +36,16 @@ void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 // The other side of meet_at.
 class RootRoom {
  public:
-  RootRoom() : thread_([this] { serve(); }) {}
+  // The thread stays until it is joined: ranks end without destructors, and a thread that has ended
+  // by then and nobody has joined is a leak to a thread sanitizer.
+  RootRoom()
+      : thread_([this] {
+          serve();
+          stop_.wait(false);
+        }) {}
   ~RootRoom() {
     stop_ = true;
+    stop_.notify_all();
     thread_.join();
   }
   Root root() const { return {door_.place(), name_}; }
