@@ -4,8 +4,8 @@
 help:
 	@echo 'make demo      install packages if missing, build, predict one published refit'
 	@echo 'make test      build and run all tests (what .ci/run does)'
-	@echo 'make asan      the same tests under address and undefined behaviour sanitizers'
-	@echo 'make tsan      the tests of threads and processes (deltas, inproc, tcp) under the thread sanitizer'
+	@echo 'make asan      the same tests, but those that measure rates, under address and undefined behaviour sanitizers'
+	@echo 'make tsan      the tests of threads and processes (deltas, inproc, tcp, the GPU code on stand-ins) under the thread sanitizer'
 	@echo 'make fuzz      fuzz the readers of scenarios, of deltas and of all that is imported, FUZZ_SECONDS=60 each (needs clang)'
 	@echo 'make bench     build and run the benchmarks'
 	@echo 'make performance  the same, written to docs/performance.md'
