@@ -62,6 +62,7 @@ FOREIGN = {
     "cuda_runtime_api.h": ["executor/cuda/"],
     "nccl.h": ["executor/cuda/"],
     "catch2/": [],
+    "sanitizer/": [],
     "benchmark/": [],
 }
 EVERYWHERE = ["fmt/", "sys/", "linux/", "netinet/", "arpa/", "net/"]

@@ -3,13 +3,13 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
+#include "base/launch.h"
 #include "delta/cuda/elements.h"
 
 namespace refit {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr unsigned kMostBlocks = 4096;  // further changes are taken in turn
 
 // Positions by a selection that keeps their order, which CUB does in one pass over memory. Without a
 // workspace it only says how large one must be.
@@ -38,15 +38,16 @@ cudaError_t device_scan_bytes(std::uint32_t elements, std::size_t& bytes) {
 
 cudaError_t launch_scan(const std::byte* old_elements, const std::byte* new_elements,
                         std::uint32_t elements, int element_bytes, const DeviceChanges& changes,
-                        std::byte* workspace, std::size_t workspace_bytes, cudaStream_t stream) {
+                        std::byte* workspace, std::size_t workspace_bytes, cudaStream_t stream,
+                        unsigned most_blocks) {
   const Elements before{old_elements, element_bytes}, after{new_elements, element_bytes};
   const cudaError_t selected = select_positions({before, after}, elements, changes, workspace,
                                                 workspace_bytes, stream);
   if (selected != cudaSuccess) return selected;
   // How many changed is known on the device only: as many blocks as all of them would want.
   const unsigned wanted = elements / kThreads + 1;
-  subtract<<<wanted < kMostBlocks ? wanted : kMostBlocks, kThreads, 0, stream>>>(before, after,
-                                                                                  changes);
+  launch(subtract, wanted < most_blocks ? wanted : most_blocks, kThreads, stream, before, after,
+         changes);
   return cudaGetLastError();
 }
 

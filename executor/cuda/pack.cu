@@ -1,10 +1,11 @@
 #include "executor/cuda/pack.h"
 
+#include "base/launch.h"
+
 namespace refit {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr std::int64_t kMostBlocks = 1 << 16;  // further tiles are taken in turn
 
 // Consecutive threads touch consecutive dense bytes, so that side is always coalesced, and the
 // strided side as far as its runs are long.
@@ -97,76 +98,78 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-unsigned blocks_for(std::int64_t work) {
-  return static_cast<unsigned>(work < kMostBlocks ? work : kMostBlocks);
+unsigned blocks_for(std::int64_t work, unsigned most_blocks) {
+  return work < most_blocks ? static_cast<unsigned>(work) : most_blocks;
 }
 
-unsigned blocks_of(const ShardIndex& index) {
-  return blocks_for((index.elements + kThreads - 1) / kThreads);
+unsigned blocks_of(const ShardIndex& index, unsigned most_blocks) {
+  return blocks_for((index.elements + kThreads - 1) / kThreads, most_blocks);
 }
 
 template <class Element>
 void fill_as(std::byte* shard, const ShardIndex& index, const IntervalStart* table,
-             cudaStream_t stream) {
-  fill_shard<<<blocks_of(index), kThreads, 0, stream>>>(reinterpret_cast<Element*>(shard), index,
-                                                        table);
+             cudaStream_t stream, unsigned most_blocks) {
+  launch(fill_shard<Element>, blocks_of(index, most_blocks), kThreads, stream,
+         reinterpret_cast<Element*>(shard), index, table);
 }
 
 template <class Element>
 void check_as(const std::byte* shard, const ShardIndex& index, const IntervalStart* table,
-              CheckResult* result, cudaStream_t stream) {
-  check_shard<<<blocks_of(index), kThreads, 0, stream>>>(reinterpret_cast<const Element*>(shard),
-                                                         index, table, result);
+              CheckResult* result, cudaStream_t stream, unsigned most_blocks) {
+  launch(check_shard<Element>, blocks_of(index, most_blocks), kThreads, stream,
+         reinterpret_cast<const Element*>(shard), index, table, result);
 }
 
 }  // namespace
 
-cudaError_t launch_pack(const BoxPart* parts, int count, std::int64_t tiles, cudaStream_t stream) {
-  copy_parts<true><<<blocks_for(tiles), kThreads, 0, stream>>>(parts, count, tiles);
+cudaError_t launch_pack(const BoxPart* parts, int count, std::int64_t tiles, cudaStream_t stream,
+                        unsigned most_blocks) {
+  launch(copy_parts<true>, blocks_for(tiles, most_blocks), kThreads, stream, parts, count, tiles);
   return cudaGetLastError();
 }
 
-cudaError_t launch_unpack(const BoxPart* parts, int count, std::int64_t tiles,
-                          cudaStream_t stream) {
-  copy_parts<false><<<blocks_for(tiles), kThreads, 0, stream>>>(parts, count, tiles);
+cudaError_t launch_unpack(const BoxPart* parts, int count, std::int64_t tiles, cudaStream_t stream,
+                          unsigned most_blocks) {
+  launch(copy_parts<false>, blocks_for(tiles, most_blocks), kThreads, stream, parts, count, tiles);
   return cudaGetLastError();
 }
 
 cudaError_t launch_fill(std::byte* shard, const ShardIndex& index, const IntervalStart* table,
-                        cudaStream_t stream) {
+                        cudaStream_t stream, unsigned most_blocks) {
   if (index.elements == 0) return cudaSuccess;
   switch (index.element_bytes) {
     case 1:
-      fill_as<std::uint8_t>(shard, index, table, stream);
+      fill_as<std::uint8_t>(shard, index, table, stream, most_blocks);
       break;
     case 2:
-      fill_as<std::uint16_t>(shard, index, table, stream);
+      fill_as<std::uint16_t>(shard, index, table, stream, most_blocks);
       break;
     case 4:
-      fill_as<std::uint32_t>(shard, index, table, stream);
+      fill_as<std::uint32_t>(shard, index, table, stream, most_blocks);
       break;
     default:
-      fill_as<std::uint64_t>(shard, index, table, stream);
+      fill_as<std::uint64_t>(shard, index, table, stream, most_blocks);
       break;
   }
   return cudaGetLastError();
 }
 
 cudaError_t launch_check(const std::byte* shard, const ShardIndex& index,
-                         const IntervalStart* table, CheckResult* result, cudaStream_t stream) {
+                         const IntervalStart* table, CheckResult* result, cudaStream_t stream,
+                         unsigned most_blocks) {
   if (index.elements == 0) return cudaSuccess;
   switch (index.element_bytes) {
     case 1:
-      check_as<std::uint8_t>(shard, index, table, result, stream);
+      check_as<std::uint8_t>(shard, index, table, result, stream, most_blocks);
       break;
     case 2:
-      check_as<std::uint16_t>(shard, index, table, result, stream);
+      check_as<std::uint16_t>(shard, index, table, result, stream, most_blocks);
       break;
     case 4:
-      check_as<std::uint32_t>(shard, index, table, result, stream);
+      check_as<std::uint32_t>(shard, index, table, result, stream, most_blocks);
       break;
     default:
-      check_as<std::uint64_t>(shard, index, table, result, stream);
+      check_as<std::uint64_t>(shard, index, table, result, stream, most_blocks);
       break;
   }
   return cudaGetLastError();

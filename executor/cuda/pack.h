@@ -9,15 +9,19 @@
 
 // What runs on the device. Every function puts one kernel into the stream and returns; pointers are
 // to device memory. The outcome of the launch is returned, since fmt, which words our errors,
-// doesn't compile with nvcc. Compiled by nvcc (pack.cu); tests without a GPU link host versions.
+// doesn't compile with nvcc. Tests without a GPU run the same source (tests/fakes/pack_kernels.cc).
 namespace refit {
 
+constexpr unsigned kMostBlocks = 1 << 16;  // of a launch; what is left they take in turn
+
 // `parts` has `count` entries with `tiles` tiles in all; both above 0.
-cudaError_t launch_pack(const BoxPart* parts, int count, std::int64_t tiles, cudaStream_t stream);
-cudaError_t launch_unpack(const BoxPart* parts, int count, std::int64_t tiles, cudaStream_t stream);
+cudaError_t launch_pack(const BoxPart* parts, int count, std::int64_t tiles, cudaStream_t stream,
+                        unsigned most_blocks = kMostBlocks);
+cudaError_t launch_unpack(const BoxPart* parts, int count, std::int64_t tiles, cudaStream_t stream,
+                          unsigned most_blocks = kMostBlocks);
 
 cudaError_t launch_fill(std::byte* shard, const ShardIndex& index, const IntervalStart* table,
-                        cudaStream_t stream);
+                        cudaStream_t stream, unsigned most_blocks = kMostBlocks);
 
 // Added to and lowered by the check; begins as below.
 struct CheckResult {
@@ -26,6 +30,7 @@ struct CheckResult {
 };
 
 cudaError_t launch_check(const std::byte* shard, const ShardIndex& index,
-                         const IntervalStart* table, CheckResult* result, cudaStream_t stream);
+                         const IntervalStart* table, CheckResult* result, cudaStream_t stream,
+                         unsigned most_blocks = kMostBlocks);
 
 }  // namespace refit

@@ -82,7 +82,9 @@ std::vector<StridedBox> moved(std::vector<StridedBox> boxes, const std::byte* fr
 
 TEST_CASE("kernels: fill and check agree with the host's, gaps and all", REFIT_PLACE) {
   const unsigned seed = GENERATE(range(1u, 13u));
-  CAPTURE(seed);
+  const auto order = GridRun::kOrders[seed % GridRun::kOrders.size()];
+  CAPTURE(seed, order);
+  const GridRun grid(order);
   std::mt19937 random(seed);
   const int element = 1 << uniform(random, 0, 3);
   std::vector<std::int64_t> shape;
@@ -156,7 +158,9 @@ TEST_CASE("kernels: accesses are as wide as every address, run and stride allow"
 TEST_CASE("kernels: packing and unpacking strided boxes is what the byte cursor does",
           REFIT_PLACE) {
   const unsigned seed = GENERATE(range(1u, 21u));
-  CAPTURE(seed);
+  const auto order = GridRun::kOrders[seed % GridRun::kOrders.size()];
+  CAPTURE(seed, order);
+  const GridRun grid(order);
   std::mt19937 random(seed);
   const int element = 1 << uniform(random, 0, 4);
   const std::int64_t bytes = 1 << uniform(random, 8, 16);
@@ -195,7 +199,9 @@ TEST_CASE("kernels: packing and unpacking strided boxes is what the byte cursor 
 
 TEST_CASE("kernels: any stretch of a stream can be packed alone", REFIT_PLACE) {
   const unsigned seed = GENERATE(range(1u, 9u));
-  CAPTURE(seed);
+  const auto order = GridRun::kOrders[seed % GridRun::kOrders.size()];
+  CAPTURE(seed, order);
+  const GridRun grid(order);
   std::mt19937 random(seed);
   const std::int64_t bytes = 4096;
   const Bytes content = numbered(bytes, seed);
@@ -221,6 +227,114 @@ TEST_CASE("kernels: any stretch of a stream can be packed alone", REFIT_PLACE) {
     const StridedBox to = contiguous(expected.data(), packed);
     host_memory().copy(moved(boxes, memory.data(), host.data()), {&to, 1});
     REQUIRE(read(dense.data(), packed) == expected);
+  }
+  REFIT_REQUIRE_CLEAN();
+}
+
+// A launch may have fewer blocks than there is work; each then comes back for more.
+TEST_CASE("kernels: a few blocks that take all tiles in turn copy what one block per tile copies",
+          REFIT_PLACE) {
+  const auto order = GENERATE(from_range(GridRun::kOrders));
+  const unsigned most_blocks = GENERATE(1u, 3u, kMostBlocks);
+  CAPTURE(order, most_blocks);
+  const GridRun grid(order);
+  std::mt19937 random(5);
+  const std::int64_t bytes = 1 << 18;
+  const Bytes content = numbered(bytes, 6);
+  {
+    DeviceMemory device;
+    Stream stream;
+    PartTable table;
+    SpaceBuffer memory(device, bytes), dense(device, bytes), other(device, bytes);
+    write(memory.data(), content);
+    device.poison(dense.data(), bytes);
+    device.poison(other.data(), bytes);
+    // For each width of access a box of several tiles, the last of them short, and a few small
+    // ones.
+    std::vector<StridedBox> boxes;
+    std::int64_t at = 0, packed = 0;
+    for (const std::int64_t width : {16, 8, 4, 2, 1}) {
+      const std::int64_t run = 3 * width, rows = (2 * kTileBytes + 500) / run;
+      boxes.push_back({memory.data() + at, run, {{rows, run + width}}});
+      at += rows * (run + width);
+      for (int small = 0; small < 3; ++small) {
+        boxes.push_back(contiguous(memory.data() + at, width * uniform(random, 1, 9)));
+        at += 10 * width;
+      }
+    }
+    for (const StridedBox& box : boxes) packed += box.bytes();
+    REQUIRE(at <= bytes);
+    const auto launched = [&](auto kernel, const std::vector<StridedBox>& strided) {
+      BoxParts parts;
+      parts.add(strided, 0, packed, dense.data());
+      REQUIRE(parts.tiles > 15);
+      table.upload(parts, {}, stream.get());
+      REQUIRE(kernel(table.first(), static_cast<int>(parts.parts.size()), parts.tiles, stream.get(),
+                     most_blocks) == cudaSuccess);
+      stream.synchronize();
+    };
+    launched(launch_pack, boxes);
+    Bytes host = content, expected(static_cast<std::size_t>(bytes), kPoison);
+    const StridedBox to = contiguous(expected.data(), packed);
+    host_memory().copy(moved(boxes, memory.data(), host.data()), {&to, 1});
+    REQUIRE((read(dense.data(), bytes) == expected));
+
+    launched(launch_unpack, moved(boxes, memory.data(), other.data()));
+    Bytes target(static_cast<std::size_t>(bytes), kPoison);
+    host_memory().copy({&to, 1}, moved(boxes, memory.data(), target.data()));
+    REQUIRE((read(other.data(), bytes) == target));
+  }
+  REFIT_REQUIRE_CLEAN();
+}
+
+TEST_CASE("kernels: a few blocks fill and check a shard that is larger than they are",
+          REFIT_PLACE) {
+  const auto order = GENERATE(from_range(GridRun::kOrders));
+  const int element = GENERATE(1, 2, 4, 8);
+  CAPTURE(order, element);
+  const GridRun grid(order);
+  // 7 of every 10 rows of [3000, 1]: 2100 elements, and 512 threads.
+  std::vector<Interval> rows;
+  for (std::int64_t row = 2; row < 3000; row += 10) rows.push_back({row, row + 7});
+  const std::vector<IntervalSet> sides{IntervalSet::of(rows), Interval{0, 1}};
+  const std::vector<std::int64_t> shape{3000, 1};
+  const ShardContent content{3, 1, element, sides, shape};
+  const std::int64_t elements = 2100, bytes = elements * element;
+  constexpr std::int64_t kBehind = 64;  // bytes that must stay as they are
+  {
+    DeviceMemory device;
+    Stream stream;
+    SpaceBuffer shard(device, bytes + kBehind), on_host(host_memory(), bytes);
+    SpaceBuffer intervals(device, 1 << 14), outcome(device, sizeof(CheckResult));
+    std::vector<IntervalStart> table;
+    const ShardIndex index = shard_index(content, table);
+    REQUIRE(index.elements == elements);
+    auto* on_device = reinterpret_cast<IntervalStart*>(intervals.data());
+    REQUIRE(cudaMemcpy(on_device, table.data(), table.size() * sizeof(IntervalStart),
+                       cudaMemcpyHostToDevice) == cudaSuccess);
+    device.poison(shard.data(), bytes + kBehind);
+    REQUIRE(launch_fill(shard.data(), index, on_device, stream.get(), 2) == cudaSuccess);
+    stream.synchronize();
+    host_memory().fill(on_host.data(), content);
+    Bytes expected(on_host.data(), on_host.data() + bytes);
+    expected.insert(expected.end(), kBehind, kPoison);
+    REQUIRE((read(shard.data(), bytes + kBehind) == expected));
+
+    // Every byte of the last 600 elements is wrong, and so is one bit of element 41: all are
+    // counted, by many threads, and the lowest is named.
+    for (auto i = static_cast<std::size_t>(bytes - 600 * element);
+         i < static_cast<std::size_t>(bytes); ++i)
+      expected[i] ^= std::byte{0xff};
+    expected[static_cast<std::size_t>(41 * element)] ^= std::byte{1};
+    write(shard.data(), expected);
+    CheckResult result;
+    auto* found = reinterpret_cast<CheckResult*>(outcome.data());
+    REQUIRE(cudaMemcpy(found, &result, sizeof result, cudaMemcpyHostToDevice) == cudaSuccess);
+    REQUIRE(launch_check(shard.data(), index, on_device, found, stream.get(), 2) == cudaSuccess);
+    stream.synchronize();
+    REQUIRE(cudaMemcpy(&result, found, sizeof result, cudaMemcpyDeviceToHost) == cudaSuccess);
+    REQUIRE(result.wrong_bytes == static_cast<unsigned long long>(600 * element + 1));
+    REQUIRE(result.first == 41);
   }
   REFIT_REQUIRE_CLEAN();
 }

@@ -240,7 +240,7 @@ namespace {
 }
 
 void check(const Call& call) {
-  if (!check_access(call.at, call.bytes, 1, "a message"))
+  if (!check_access(call.at, call.bytes, "a message"))
     throw Error(ErrorCode::check_failed, "a message lies where no memory is");
 }
 

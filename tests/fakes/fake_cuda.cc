@@ -242,7 +242,7 @@ void count_object(int change) { objects += change; }
 
 void enqueue(cudaStream_t stream, std::function<void()> work) { stream->push(std::move(work)); }
 
-bool check_access(const void* at, std::size_t bytes, std::size_t alignment, const char* who) {
+bool check_access(const void* at, std::size_t bytes, const char* who) {
   std::string words;
   {
     const std::lock_guard lock(world().mutex);
@@ -253,8 +253,6 @@ bool check_access(const void* at, std::size_t bytes, std::size_t alignment, cons
       words = "touches memory that is not allocated";
     } else if (first + bytes > begin + block->bytes) {
       words = "runs over the end of an allocation";
-    } else if (static_cast<std::size_t>(first - begin) % alignment != 0) {
-      words = "has a misaligned access";
     }
   }
   if (words.empty()) return true;
@@ -262,9 +260,15 @@ bool check_access(const void* at, std::size_t bytes, std::size_t alignment, cons
   return false;
 }
 
+std::span<const std::byte> allocation_of(const void* at) {
+  const std::lock_guard lock(world().mutex);
+  const std::byte* begin = nullptr;
+  const Block* block = block_of(at, &begin);
+  return block == nullptr ? std::span<const std::byte>() : std::span(begin, block->bytes);
+}
+
 void pass_message(void* to, const void* from, std::size_t bytes) {
-  if (!check_access(to, bytes, 1, "a message") || !check_access(from, bytes, 1, "a message"))
-    return;
+  if (!check_access(to, bytes, "a message") || !check_access(from, bytes, "a message")) return;
   std::memcpy(to, from, bytes);
   arrived(to, bytes);
 }
@@ -325,7 +329,7 @@ cudaError_t cudaFreeHost(void* at) { return release(at, true); }
 
 cudaError_t cudaMemsetAsync(void* at, int value, std::size_t bytes, cudaStream_t stream) {
   stream->push([=] {
-    if (refit::fake::check_access(at, bytes, 1, "cudaMemsetAsync")) std::memset(at, value, bytes);
+    if (refit::fake::check_access(at, bytes, "cudaMemsetAsync")) std::memset(at, value, bytes);
   });
   return cudaSuccess;
 }
@@ -342,13 +346,12 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
       now = std::make_shared<std::vector<std::byte>>(first, first + bytes);
     }
     stream->push([=] {
-      if (refit::fake::check_access(to, bytes, 1, "cudaMemcpyAsync"))
+      if (refit::fake::check_access(to, bytes, "cudaMemcpyAsync"))
         std::memcpy(to, now ? now->data() : from, bytes);
     });
   } else {
     stream->push([=] {
-      if (refit::fake::check_access(from, bytes, 1, "cudaMemcpyAsync"))
-        std::memcpy(to, from, bytes);
+      if (refit::fake::check_access(from, bytes, "cudaMemcpyAsync")) std::memcpy(to, from, bytes);
     });
     if (!is_pinned(to)) stream->drain();
   }
@@ -357,8 +360,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
   const void* on_device = is_allocated(to) ? to : from;
-  if (!refit::fake::check_access(on_device, bytes, 1, "cudaMemcpy")) return cudaErrorInvalidValue;
-  std::memcpy(to, from, bytes);
+  if (!refit::fake::check_access(on_device, bytes, "cudaMemcpy")) return cudaErrorInvalidValue;
+  if (bytes > 0) std::memcpy(to, from, bytes);
   return cudaSuccess;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@
 //   - sends wait for their receive, in order per pair; unequal sizes are faults, and so is a send
 //     to oneself without a receive;
 //   - a communicator that has met an error shrinks only after it was revoked;
-//   - copies and kernels must stay inside one allocation and be aligned to their access;
+//   - copies must stay inside one allocation; so must a kernel's accesses where they are seen, and
+//     be aligned (emulated_grid.h);
 //   - new memory holds 0xcd and freed memory 0xdd.
 namespace refit::fake {
 
@@ -45,11 +47,12 @@ void refuse_shrinks(bool on);
 // Allocations of device and pinned memory, streams, events and communicators that are not released.
 int live_objects();
 
-// For what stands in for a kernel: runs in the stream's order.
+// For kernels (emulated_grid.h): runs in the stream's order.
 void enqueue(cudaStream_t stream, std::function<void()> work);
-// Notes a fault unless [at, at + bytes) lies in one allocation and `at` is a multiple of
-// `alignment`.
-bool check_access(const void* at, std::size_t bytes, std::size_t alignment, const char* who);
+// Notes a fault unless [at, at + bytes) lies in one allocation.
+bool check_access(const void* at, std::size_t bytes, const char* who);
+// The allocation that an address is in, or nothing.
+std::span<const std::byte> allocation_of(const void* at);
 
 // Between the two sources of the stand-ins.
 void count_object(int change);

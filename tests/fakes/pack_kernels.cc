@@ -1,0 +1,3 @@
+#include "tests/fakes/kernel_language.h"
+
+#include "executor/cuda/pack.cu"

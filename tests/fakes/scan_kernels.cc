@@ -1,0 +1,3 @@
+#include "tests/fakes/kernel_language.h"
+
+#include "delta/cuda/scan.cu"
