@@ -93,7 +93,7 @@ class PeerLost : public Error {
   std::optional<std::uint32_t> move_;
 };
 
-// A message that is not what both ends have agreed on.
+// A message that is not what both ends have agreed on, or that can never begin: nobody is lost.
 class WrongMessage : public Error {
  public:
   WrongMessage(std::uint32_t move, const std::string& what)

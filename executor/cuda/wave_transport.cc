@@ -77,6 +77,7 @@ void WaveTransport::wait(std::vector<Ended>& ended) {
     collect(ended);
     if (ended.size() > before) return;
     wire_.check();
+    if (under_way_.empty()) stand_still();
     if (patience.is_over()) {
       throw Error(
           ErrorCode::environment,
@@ -86,6 +87,22 @@ void WaveTransport::wait(std::vector<Ended>& ended) {
     }
     patience.pause();
   }
+}
+
+// What this rank still has to start waits for something to end here, and nothing will. So one rank
+// alone can tell; and where ops wait in a circle, some rank does: of all groups under way take the
+// one that is first in the order of all ranks. A peer that it lacks has issued none before it that
+// could still end, and so has nothing under way.
+void WaveTransport::stand_still() const {
+  REFIT_CHECK(next_ < waves_.size());
+  const auto& wave = waves_[next_].moves;
+  const std::uint32_t m =
+      *std::ranges::find_if(wave, [&](std::uint32_t move) { return !posted_.contains(move); });
+  const Move& move = moves_.moves[m];
+  throw WrongMessage(
+      m, fmt::format("rank {} has nothing under way, and op {} ({} -> {}, {} bytes) "
+                     "can't begin: the ops wait for each other",
+                     self_.value, move.op.value, move.src.value, move.dst.value, move.bytes()));
 }
 
 void WaveTransport::issue(const Wave& wave) {

@@ -95,6 +95,7 @@ class WaveTransport : public Transport {
 
   void post(Message message, bool sending);
   bool next_is_complete() const;
+  [[noreturn]] void stand_still() const;
   void issue(const Wave& wave);
   void issue_piece(const Wave& wave, std::int64_t begin, Lane& lane);
   void collect(std::vector<Ended>& ended);

@@ -7,6 +7,7 @@
 #include "executor/cuda/execute_cuda.h"
 #include "executor/cuda/nccl_wire.h"
 #include "schedule/verify.h"
+#include "tests/executor/circle.h"
 #include "tests/executor/cuda_place.h"
 #include "tests/executor/nccl_threads.h"
 #include "tests/support/m2n_case.h"
@@ -193,6 +194,32 @@ TEST_CASE("cuda: a wrong byte on the device is counted and named", REFIT_PLACE) 
     REQUIRE(memory.count_wrong(2, examples) > 1);  // another seed is other content
   }
   REFIT_REQUIRE_CLEAN();
+}
+
+TEST_CASE("cuda: ops that wait for each other end the run, which says so", REFIT_PLACE) {
+  // It would wait for ever, or for the 60 s after which a rank gives up.
+  Case c = planned({{1, 2, 0}, {2, 1, 0}, {16, 16}, Dtype::bf16, 2}, "reshard", {});
+  close_circle(c.schedule);
+  for (const bool nccl : {false, true}) {
+    if (nccl && !has_gpus(c.schedule.ranks)) break;
+    CAPTURE(nccl);
+    CudaOptions options = short_run();
+    options.policy = FaultPolicy::shrink;  // it is no loss, which others could make up for
+    try {
+      nccl ? run_nccl(c, options) : run_local(c, options);
+      FAIL("it went on");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::check_failed);
+      CHECK_THAT(error.what(), Catch::StartsWith("rank ") && Catch::Contains(" can't begin: ") &&
+                                   Catch::EndsWith("the ops wait for each other"));
+      if (nccl) {
+        const auto* failure = dynamic_cast<const RankFailure*>(&error);
+        REQUIRE(failure != nullptr);
+        CHECK(failure->failure().move);
+      }
+    }
+    REFIT_REQUIRE_CLEAN();
+  }
 }
 
 TEST_CASE("nccl: one rank sends to itself", REFIT_PLACE) {
