@@ -4,162 +4,23 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/shown.h"
-#include "base/text_file.h"
 #include "base/yaml.h"
+#include "scenarios/import/hydra_defaults.h"
 
 namespace refit {
 namespace {
 
 using Kind = HydraNode::Kind;
 
-constexpr std::size_t kMostBytes = std::size_t{16} << 20;
-// A chain of files has four or so; a list of lists could have any number.
-constexpr std::size_t kMostFiles = 64;
-
 [[noreturn]] void fail(const std::string& where, const std::string& message) {
   throw Error(ErrorCode::bad_input, fmt::format("{}: {}", where, message));
 }
-
-HydraNode* child_of(HydraNode& node, std::string_view key) {
-  return const_cast<HydraNode*>(node.child(key));
-}
-
-HydraNode from_yaml(const YamlNode& yaml);
-
-// What "<<" stands for comes first, and gives way to the map's own keys; of several maps the first
-// counts.
-void merge_keys(const YamlNode& merged, HydraNode& node) {
-  if (merged.is_list()) {
-    for (const YamlNode& item : merged.items()) merge_keys(item, node);
-    return;
-  }
-  if (!merged.is_map()) fail(merged.where(), "'<<' must stand for a map, or a list of maps");
-  for (auto& [key, value] : from_yaml(merged).children) {
-    if (node.child(key) == nullptr) node.children.emplace_back(key, std::move(value));
-  }
-}
-
-HydraNode from_yaml(const YamlNode& yaml) {
-  HydraNode node;
-  node.where = yaml.where();
-  if (yaml.is_scalar()) {
-    node.kind = Kind::scalar;
-    node.text = yaml.text();
-  } else if (yaml.is_list()) {
-    node.kind = Kind::list;
-    for (const YamlNode& item : yaml.items()) node.children.push_back({"", from_yaml(item)});
-  } else if (yaml.is_map()) {
-    node.kind = Kind::map;
-    for (const auto& [key, value] : yaml.entries()) {
-      if (key == "<<") merge_keys(value, node);
-    }
-    for (const auto& [key, value] : yaml.entries()) {
-      if (key == "<<") continue;
-      HydraNode* there = child_of(node, key);
-      if (there != nullptr)
-        *there = from_yaml(value);
-      else
-        node.children.push_back({key, from_yaml(value)});
-    }
-  }
-  return node;
-}
-
-bool is_true(const HydraNode* node) {
-  return node != nullptr && (node->text == "true" || node->text == "True");
-}
-
-void remove(HydraNode& map, std::string_view key) {
-  std::erase_if(map.children, [&](const auto& child) { return child.key == key; });
-}
-
-// Maps are merged, everything else replaces what was there.
-void merge(HydraNode& base, HydraNode child) {
-  const bool replaces = is_true(child.child("_override_"));
-  if (replaces) remove(child, "_override_");
-  if (base.kind != Kind::map || child.kind != Kind::map || replaces) {
-    base = std::move(child);
-    return;
-  }
-  for (auto& [key, value] : child.children) {
-    if (HydraNode* there = child_of(base, key)) {
-      merge(*there, std::move(value));
-    } else {
-      base.children.push_back({key, std::move(value)});
-    }
-  }
-}
-
-// The files that one stands on, read before it.
-class Chain {
- public:
-  std::vector<std::string> files() && { return std::move(files_); }
-
-  HydraNode load(const std::string& path) { return read(read_text_file(path, kMostBytes), path); }
-
-  HydraNode read(const std::string& text, const std::string& path) {
-    files_.push_back(path);
-    if (files_.size() > kMostFiles)
-      fail(path, fmt::format("more than {} files in a chain of defaults", kMostFiles));
-    HydraNode own = from_yaml(YamlNode::parse_text_with_merges(text, path));
-    if (own.kind != Kind::map) fail(own.where, "expected a map of settings");
-    const HydraNode* defaults = own.child("defaults");
-    if (defaults == nullptr) return own;
-    open_.push_back(std::filesystem::path(path).lexically_normal().string());
-    HydraNode base{Kind::map, {}, own.where, {}};
-    for (const HydraNode* file : files_of(*defaults)) merge(base, below(*file, path));
-    open_.pop_back();
-    remove(own, "defaults");
-    merge(base, std::move(own));
-    return base;
-  }
-
- private:
-  static std::vector<const HydraNode*> files_of(const HydraNode& defaults) {
-    std::vector<const HydraNode*> files;
-    if (defaults.kind == Kind::scalar) return {&defaults};
-    if (defaults.kind != Kind::list)
-      fail(defaults.where, "defaults: expected the path of a file, or a list of paths");
-    for (const auto& [none, item] : defaults.children) {
-      if (item.kind != Kind::scalar)
-        fail(item.where, "defaults: expected the path of a file; config groups are not read");
-      files.push_back(&item);
-    }
-    return files;
-  }
-
-  HydraNode below(const HydraNode& file, const std::string& from) {
-    namespace fs = std::filesystem;
-    if (file.text == "_self_") return {Kind::map, {}, file.where, {}};
-    const fs::path beside = fs::path(from).parent_path() / file.text;
-    const std::string path = beside.lexically_normal().string();
-    const auto before = std::find(open_.begin(), open_.end(), path);
-    if (before != open_.end()) {
-      std::string cycle;
-      for (auto at = before; at != open_.end(); ++at)
-        cycle += fs::path(*at).filename().string() + " -> ";
-      fail(file.where, fmt::format("defaults: a cycle: {}{}; take one of them out", cycle,
-                                   beside.filename().string()));
-    }
-    std::error_code ignored;
-    if (!fs::is_regular_file(path, ignored))
-      throw Error(ErrorCode::environment,
-                  fmt::format("{}: defaults: there is no file {}; keep the folders as they are, "
-                              "paths are relative to the file that names them",
-                              file.where, shown(path, 200)));
-    return load(path);
-  }
-
-  std::vector<std::string> files_;
-  std::vector<std::string> open_;
-};
 
 // "a.b[0].c" -> a, b, 0, c.
 std::vector<std::string> keys_of(const std::string& path) {
@@ -182,7 +43,7 @@ HydraNode parse_value(const std::string& text, const std::string& word) {
     node.kind = Kind::scalar;  // no YAML could hold a bare reference
     node.text = text;
   } else {
-    node = from_yaml(YamlNode::parse_text(text, "override " + shown(word, 200)));
+    node = hydra_node_of(YamlNode::parse_text(text, "override " + shown(word, 200)));
   }
   const std::string where = "override " + shown(word, 200);
   const auto mark = [&](HydraNode& n, const auto& self) -> void {
@@ -196,11 +57,10 @@ HydraNode parse_value(const std::string& text, const std::string& word) {
 void take_away(HydraNode& root, const std::string& path, const std::string& where) {
   const std::vector<std::string> keys = keys_of(path);
   HydraNode* node = &root;
-  for (std::size_t i = 0; i + 1 < keys.size() && node != nullptr; ++i)
-    node = child_of(*node, keys[i]);
+  for (std::size_t i = 0; i + 1 < keys.size() && node != nullptr; ++i) node = node->child(keys[i]);
   if (node == nullptr || node->child(keys.back()) == nullptr)
     fail(where, fmt::format("there is no {} to take away", shown(path, 120)));
-  remove(*node, keys.back());
+  node->remove(keys.back());
 }
 
 [[noreturn]] void fail_unknown(const HydraNode& map, const std::string& key,
@@ -228,19 +88,6 @@ std::string lower(std::string text) {
 }
 
 }  // namespace
-
-const HydraNode* HydraNode::child(std::string_view key) const {
-  if (kind == Kind::list) {
-    std::size_t index = 0;
-    const auto [stop, error] = std::from_chars(key.data(), key.data() + key.size(), index);
-    const bool is_index = error == std::errc() && stop == key.data() + key.size();
-    return is_index && index < children.size() ? &children[index].node : nullptr;
-  }
-  for (const auto& [name, node] : children) {
-    if (name == key) return &node;
-  }
-  return nullptr;
-}
 
 void HydraValue::fail(const std::string& message) const {
   throw Error(ErrorCode::bad_input, fmt::format("{}: {}: {}", where, shown(path, 200), message));
@@ -274,15 +121,13 @@ double HydraValue::number() const {
 
 HydraConfig HydraConfig::load(const std::string& path) {
   HydraConfig config;
-  Chain chain;
-  config.root_ = chain.load(path);
-  config.files_ = std::move(chain).files();
+  config.root_ = load_with_defaults(path);
   return config;
 }
 
 HydraConfig HydraConfig::parse(const std::string& text, const std::string& name) {
   HydraConfig config;
-  config.root_ = Chain().read(text, name);
+  config.root_ = read_with_defaults(text, name);
   return config;
 }
 
@@ -303,7 +148,7 @@ void HydraConfig::apply(const std::string& word, bool has_base) {
   HydraNode* node = &root_;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const bool is_last = i + 1 == keys.size();
-    HydraNode* next = child_of(*node, keys[i]);
+    HydraNode* next = node->child(keys[i]);
     if (next == nullptr || (is_last && sign == "+")) {
       if (next != nullptr && next->kind != Kind::nothing && has_base)
         fail(where, fmt::format("{} is there already; to change it write '{}=...'", path, path));

@@ -7,27 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "scenarios/import/hydra_node.h"
+
 namespace refit {
-
-struct HydraChild;
-
-// A node of a configuration, and where it was written.
-struct HydraNode {
-  enum class Kind { nothing, scalar, list, map };
-
-  Kind kind = Kind::nothing;
-  std::string text;                  // of a scalar
-  std::string where;                 // "recipe.yaml:14:11", "override a=1"
-  std::vector<HydraChild> children;  // of a list without keys
-
-  const HydraNode* child(std::string_view key) const;
-};
-
-// No std::pair, which clang can't complete inside of what it holds.
-struct HydraChild {
-  std::string key;
-  HydraNode node;
-};
 
 // A scalar that somebody asked for, with its references followed.
 struct HydraValue {
@@ -73,12 +55,10 @@ class HydraConfig {
   bool was_asked(const std::string& path) const { return asked_.count(path) > 0; }
 
   const HydraNode& root() const { return root_; }
-  const std::vector<std::string>& files() const { return files_; }  // that were read, in turn
 
  private:
   HydraNode root_{HydraNode::Kind::map, {}, {}, {}};
   std::set<std::string> asked_;
-  std::vector<std::string> files_;
 };
 
 // "${mul:${a.b}, 2}" and the like, evaluated in `root`; `path` is where the text stands. For
