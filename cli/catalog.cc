@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/output.h"
 #include "cli/terminal.h"
 

@@ -3,8 +3,7 @@
 #include <functional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/cli11_fwd.h"
 #include "cli/verbs.h"
 #include "report/table.h"
 

@@ -1,6 +1,8 @@
 #include <memory>
 #include <string>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/measured_plan.h"
 #include "cli/output.h"
 #include "cli/terminal.h"

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/embedded.h"

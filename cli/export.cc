@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/error.h"

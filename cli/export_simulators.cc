@@ -3,6 +3,7 @@
 #include <ostream>
 #include <string>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/export_kinds.h"

@@ -2,6 +2,8 @@
 #include <optional>
 #include <string>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/export_kinds.h"
 #include "cli/output.h"
 #include "report/export/rank_events.h"

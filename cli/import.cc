@@ -1,4 +1,6 @@
 #include "cli/import_kinds.h"
+
+#include <CLI/CLI.hpp>
 #include "cli/verbs.h"
 
 namespace refit {

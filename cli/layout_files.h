@@ -7,10 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/error.h"
 #include "base/file_kind.h"
+#include "cli/cli11_fwd.h"
 #include "cli/cluster_files.h"
 #include "scenarios/import/imported.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
+#include "cli/cli11_fwd.h"
 
 namespace refit {
 

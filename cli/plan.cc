@@ -4,6 +4,7 @@
 #include <ostream>
 #include <string>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/units.h"

@@ -2,8 +2,7 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/cli11_fwd.h"
 #include "report/paint.h"
 
 namespace refit {

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "base/error.h"
 #include "cli/network_models.h"
 #include "cli/output.h"

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include <CLI/CLI.hpp>
+#include "cli/cli11_fwd.h"
 
 namespace refit {
 
