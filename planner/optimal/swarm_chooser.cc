@@ -144,7 +144,7 @@ std::optional<SwarmChoice> SwarmChooser::pick_of_neighbours(int thief) {
     most_s = owed_s;
     victim = r.value;
   }
-  if (victim == kNobody) return std::nullopt;
+  if (victim == kNobody) return pick_inside_pod(thief);
   std::optional<SwarmChoice> best;
   double best_score = 0;
   look_at_fresh(offers_.of(victim), options_.look, kMostSkipped, [&](std::uint32_t number) {
@@ -167,6 +167,42 @@ std::optional<SwarmChoice> SwarmChooser::pick_of_neighbours(int thief) {
     }
     return true;
   });
+  return best ? best : pick_inside_pod(thief);
+}
+
+// Behind trunks one owner may be all that its pod has for some content, which others outside have
+// sent already: a neighbour's idle NIC sends it inside the pod.
+std::optional<SwarmChoice> SwarmChooser::pick_inside_pod(int thief) {
+  if (!net_.has_trunks()) return std::nullopt;
+  std::optional<SwarmChoice> best;
+  double best_score = 0;
+  int seen = 0;
+  for (const Rank victim : net_.island_ranks[at(net_.island[at(thief)])]) {
+    if (victim.value == thief || ports_.can_send_inside(victim.value)) continue;
+    for (OfferBundle& bundle : offers_.of(victim.value).bundles) {
+      if (seen >= options_.scan) return best;
+      if (bundle.offers.empty() || !ports_.can_receive(at(bundle.port))) continue;
+      ++seen;
+      int looked = 0;
+      for (std::size_t z = bundle.offers.size(); z-- > 0 && looked < kOffersLooked; ++looked) {
+        const Offer& offer = bundle.offers[z];
+        if (offer.from >= 0 || plan_.states[offer.delivery] != DeliveryState::open) continue;
+        const PlanDelivery& d = plan_.deliveries[offer.delivery];
+        const PlanChunk& chunk = plan_.chunks[d.chunk];
+        const Content& content = contents_[at(chunk.content)];
+        const auto in = [&](const std::vector<Rank>& ranks, Rank r) {
+          return std::binary_search(ranks.begin(), ranks.end(), r);
+        };
+        if (in(*content.demanders, Rank(thief)) || !in(*content.owners, victim)) continue;
+        if (ports_.crosses_trunks(thief, d.entry) || !may_take(thief, d)) continue;
+        const double score = ports_.urgency_s(at(bundle.port));
+        if (best && score <= best_score) continue;
+        best_score = score;
+        const int via = in(*content.owners, Rank(thief)) ? kNobody : victim.value;
+        best = SwarmChoice{thief, offer.delivery, -1, false, via};
+      }
+    }
+  }
   return best;
 }
 

@@ -56,6 +56,7 @@ class SwarmChooser {
   }
 
  private:
+  std::optional<SwarmChoice> pick_inside_pod(int thief);
   std::optional<SwarmChoice> pick_fresh(int sender, bool& owes);
   std::optional<SwarmChoice> pick_offered(int sender, bool only_fresh, std::size_t turn);
   bool may_meet(int sender, int receiver) const;

@@ -30,6 +30,9 @@ class SwarmPorts {
 
   using Way = PlanNetwork::Way;
   bool can_send(int rank) const { return can_send_[send_port(rank)] != 0; }
+  bool can_send_inside(int rank) const {
+    return send_busy_[send_port(rank)][Way::inside] < out(rank).slots[Way::inside];
+  }
   bool can_receive(std::size_t port) const {
     return has_place(receive_busy_[port], net_.receive_ports[port].slots);
   }

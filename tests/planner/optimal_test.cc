@@ -189,6 +189,18 @@ TEST_CASE("optimal: an owner behind the receiver's trunk sends what the trunk ha
   CHECK(predict(schedule, random.cluster).makespan_s <= 1.05 * bound_s);
 }
 
+TEST_CASE("optimal: a trunk that is all there is stays full beside what pods send inside",
+          "[planner][optimal]") {
+  // One GPU alone in its pod: its trunk of half its NIC sets the bound, while the same senders have
+  // another island to serve in their own pod.
+  const RandomRefit random = random_refit(8052);
+  const Schedule schedule = plan(random.refit, random.cluster, named_policy("optimal"));
+  REQUIRE(verify(schedule, random.refit).empty());
+  const FlowBound bound = flow_bound(find_parcels(random.refit), random.cluster);
+  CHECK(bound.binding == "leaf 1 ingress (trunks)");
+  CHECK(predict(schedule, random.cluster).makespan_s <= 1.02 * bound.seconds);
+}
+
 TEST_CASE("optimal: a lone owner outside is not asked for more than its NIC sends in the time",
           "[planner][optimal]") {
   // Ranks 1 and 2 own what the eight others of their domain want, and so does rank 0 outside. Each
