@@ -19,9 +19,9 @@
 namespace refit {
 namespace {
 
-// Chunks last many latencies; beyond the first no chunk is too small for that, and below the second
-// none.
-constexpr std::int64_t kEnoughChunkBytes = 256 << 10, kLeastChunkBytes = 16 << 10;
+// Where a NIC would have few of the usual ones, chunks are smaller, but last many latencies.
+constexpr std::int64_t kUsualChunkBytes = 256 << 10, kLeastChunkBytes = 16 << 10;
+constexpr double kFewChunks = 8;
 constexpr std::int64_t kLeastCodedChunkBytes = 1 << 20;  // of many small regions
 constexpr double kGoodEnough = 1.005;
 constexpr double kWorthMore = 1.02;         // above: more settings are tried
@@ -44,12 +44,14 @@ class Planner {
     for (const PlanNetwork::Port& port : wires_.network.receive_ports)
       slowest_bytes_per_s_ =
           std::min(slowest_bytes_per_s_, port.bytes_per_s / port.slots[PlanNetwork::inside]);
-    const double lasting =
-        kLatenciesPerChunk * largest_latency(parcels_, cluster) * slowest_bytes_per_s_;
-    least_chunk_bytes_ = delta != nullptr
-                             ? kLeastCodedChunkBytes
-                             : static_cast<std::int64_t>(std::clamp(
-                                   lasting, double{kLeastChunkBytes}, double{kEnoughChunkBytes}));
+    if (delta != nullptr) {
+      least_chunk_bytes_ = kLeastCodedChunkBytes;
+    } else if (wires_.bound.seconds * slowest_bytes_per_s_ < kFewChunks * kUsualChunkBytes) {
+      const double lasting =
+          kLatenciesPerChunk * largest_latency(parcels_, cluster) * slowest_bytes_per_s_;
+      least_chunk_bytes_ = static_cast<std::int64_t>(
+          std::clamp(lasting, double{kLeastChunkBytes}, double{kUsualChunkBytes}));
+    }
   }
 
   // The best of a few settings, by simulation where that is cheap beside planning.
@@ -146,7 +148,7 @@ class Planner {
   std::vector<Content> contents_;  // not in chunks yet
   Problem wires_;
   double slowest_bytes_per_s_ = std::numeric_limits<double>::infinity();  // place of a receiver
-  std::int64_t least_chunk_bytes_ = 0;
+  std::int64_t least_chunk_bytes_ = kUsualChunkBytes;
   std::optional<Schedule> best_;
   double best_s_ = std::numeric_limits<double>::infinity();
   std::optional<PlanNeeds> nearest_;  // of the plans that exceed a limit
