@@ -4,22 +4,13 @@
 
 #include "schedule/plan_hash.h"
 #include "sim/predict.h"
+#include "tests/sim/parcels.h"
 #include "tests/sim/plans.h"
 
 using namespace refit;
 using namespace refit::test;
 
 namespace {
-
-constexpr double kMB = 1e6;
-
-Parcel parcel(std::vector<Rank> owners, std::vector<Rank> demanders, double bytes) {
-  Parcel made;
-  made.owners = std::move(owners);
-  made.demanders = std::move(demanders);
-  made.bytes = static_cast<std::int64_t>(bytes);
-  return made;
-}
 
 Certificate certified(const Schedule& schedule, const Cluster& cluster) {
   return certify(schedule, cluster, bound_of_refit(schedule.parcels, cluster),
@@ -37,7 +28,7 @@ Cluster late_gpus(int gpus, FabricSpec fabric = {}) {
 }
 
 // What `bytes` from rank 0 to all others in turn would be: only the bounds matter here.
-RefitBound one_to_all(const Cluster& cluster, double bytes) {
+RefitBound one_to_all(const Cluster& cluster, std::int64_t bytes) {
   return bound_of_refit({parcel({Rank{0}}, ranks(1, cluster.gpus()), bytes)}, cluster);
 }
 

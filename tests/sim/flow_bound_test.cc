@@ -9,6 +9,7 @@
 #include "scenarios/scenario.h"
 #include "sim/detail/orbits.h"
 #include "sim/predict.h"
+#include "tests/sim/parcels.h"
 #include "tests/sim/plans.h"
 #include "tests/support/m2n_case.h"
 
@@ -17,16 +18,7 @@ using namespace refit::test;
 
 namespace {
 
-constexpr std::int64_t kGB = 1'000'000'000;
 const char* const kProgram = "egress of all islands together (linear program)";
-
-Parcel parcel(std::vector<Rank> owners, std::vector<Rank> demanders, std::int64_t bytes) {
-  Parcel made;
-  made.owners = std::move(owners);
-  made.demanders = std::move(demanders);
-  made.bytes = bytes;
-  return made;
-}
 
 // An island of one GPU per rate, in GB/s each way.
 Cluster islands(const std::vector<double>& gb_per_s) {

@@ -4,22 +4,13 @@
 
 #include "sim/lower_bound.h"
 #include "sim/predict.h"
+#include "tests/sim/parcels.h"
 #include "tests/sim/random_plan.h"
 
 using namespace refit;
 using namespace refit::test;
 
 namespace {
-
-constexpr std::int64_t kGB = 1'000'000'000;
-
-Parcel parcel(std::vector<Rank> owners, std::vector<Rank> demanders, std::int64_t bytes) {
-  Parcel made;
-  made.owners = std::move(owners);
-  made.demanders = std::move(demanders);
-  made.bytes = bytes;
-  return made;
-}
 
 // Nothing if there is no such kind.
 std::optional<Cut> find(const LowerBound& bound, const std::string& name) {

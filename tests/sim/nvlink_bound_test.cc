@@ -3,6 +3,7 @@
 #include "planner/plan.h"
 #include "sim/flow_bound.h"
 #include "sim/predict.h"
+#include "tests/sim/parcels.h"
 #include "tests/support/m2n_case.h"
 #include "tests/support/random_refit.h"
 
@@ -11,16 +12,7 @@ using namespace refit::test;
 
 namespace {
 
-constexpr std::int64_t kGB = 1'000'000'000;
 const char* const kNvlink = "NVLink and NICs of full domains together (linear program)";
-
-Parcel parcel(std::vector<Rank> owners, std::vector<Rank> demanders, std::int64_t bytes) {
-  Parcel made;
-  made.owners = std::move(owners);
-  made.demanders = std::move(demanders);
-  made.bytes = bytes;
-  return made;
-}
 
 }  // namespace
 
