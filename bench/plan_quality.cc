@@ -40,10 +40,9 @@ constexpr const char* kRandomWords =
     "Domains of 1 to 16 GPUs, NICs of 25, 50 and 100 GB/s, trunks that carry a half or a quarter,\n"
     "replicas, pipeline stages, one or two cut dims, ranks that train and generate\n"
     "(`tests/support/random_refit.h`). The worst are of four kinds:\n\n"
-    "- *NVLink and NICs of a domain are all full*: every port has something to do all the time, "
-    "and each "
-    "time\n"
-    "  that two of them wait for the same third is lost.\n"
+    "- *NVLink and NICs of a domain are all full*: each time that two ports wait for the same "
+    "third "
+    "is lost.\n"
     "- *Trunks at both ends are full* at the same time: a transfer that waits for one holds up the "
     "other.\n"
     "- *NICs and a trunk behind them are both full*: what may only come from inside the pod comes "
@@ -244,9 +243,8 @@ int main(int argc, char** argv) {
     }
     if (wanted("small")) {
       fmt::print(
-          "\n## Small scenarios\n\nMost move so little that chunks of 256 KiB, about the least "
-          "where "
-          "links have latency, are\nfew to a NIC.\n\n");
+          "\n## Small scenarios\n\nMost move so little that chunks are few to a NIC, though those "
+          "are smaller there.\n\n");
       table_of_files("small");
     }
     if (wanted("random")) {

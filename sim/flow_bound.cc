@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "base/error.h"
 #include "sim/detail/demand.h"
 #include "sim/detail/flow_rows.h"
 #include "sim/detail/linear_program.h"
+#include "sim/detail/nvlink_bound.h"
 #include "sim/detail/orbits.h"
 
 namespace refit {
@@ -50,10 +50,6 @@ std::vector<double> egress_of_colours(const DomainClasses& view, const Orbits& o
   return rate;
 }
 
-[[noreturn]] void no_optimum() {
-  throw Error(ErrorCode::environment, "the bound's linear program was not solved to its optimum");
-}
-
 // minimise t: each class leaves its owners at least once, and is sent once per island that needs
 // it.
 double egress_time(const DomainClasses& view, const Orbits& orbits, bool relays, double least) {
@@ -89,9 +85,7 @@ double egress_time(const DomainClasses& view, const Orbits& orbits, bool relays,
       for (const auto& [colour, n] : s.needers) add(colour, false);
     }
   }
-  const auto solution = program.minimise();
-  if (!solution) no_optimum();
-  return solution->cost;
+  return program.optimum().cost;
 }
 
 // Which owner island sends the first copy of each class, so that the most loaded sends least.
@@ -144,10 +138,9 @@ std::vector<std::vector<double>> first_copy_shares(const DomainClasses& view,
 
 // Content that one island alone owns and wants stays there (nobody else would carry it), and there
 // a rank gets it by NVLink only.
-Cut inside_ingress(const std::vector<Parcel>& parcels, const Cluster& cluster,
+Cut inside_ingress(const detail::Demand& demand, const Cluster& cluster,
                    const DomainClasses& view) {
   std::vector<double> lacking(static_cast<std::size_t>(cluster.gpus()), 0);
-  const detail::Demand demand = detail::group_demand(parcels);
   const auto island_of = [&](const std::vector<Rank>& ranks) {  // -1: several
     const int first = view.of_rank[ranks.front().index()];
     const bool one = std::all_of(ranks.begin(), ranks.end(),
@@ -189,7 +182,8 @@ FlowBound flow_bound(const std::vector<Parcel>& parcels, const Cluster& cluster,
   bound.cuts = lower_bound(parcels, cluster);
   bound.seconds = bound.no_relay_seconds = bound.cuts.seconds;
   bound.binding = bound.cuts.binding.name;
-  if (const Cut inside = inside_ingress(parcels, cluster, view);
+  const detail::Demand demand = detail::group_demand(parcels);
+  if (const Cut inside = inside_ingress(demand, cluster, view);
       inside.bytes > 0 && inside.seconds() > bound.seconds) {
     bound.seconds = inside.seconds();
     bound.binding = inside.name;
@@ -203,7 +197,7 @@ FlowBound flow_bound(const std::vector<Parcel>& parcels, const Cluster& cluster,
     bound.seconds = with_relays;
     bound.binding = "egress of all islands together (linear program)";
   }
-  const NvlinkBound nvlink = nvlink_bound(parcels, cluster, view, bound.seconds);
+  const detail::NvlinkBound nvlink = detail::nvlink_bound(demand, cluster, view, bound.seconds);
   if (nvlink.seconds > bound.seconds * (1 + 1e-9)) {
     bound.seconds = nvlink.seconds;
     bound.binding = "NVLink and NICs of full domains together (linear program)";

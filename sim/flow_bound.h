@@ -6,10 +6,16 @@
 #include "models/parcels.h"
 #include "sim/domain_classes.h"
 #include "sim/lower_bound.h"
-#include "sim/nvlink_bound.h"
 #include "topology/cluster.h"
 
 namespace refit {
+
+// Of a content, the part that comes in at this rank's own NIC.
+struct NicShare {
+  Rank rank;
+  double handed = 0;  // and that it then hands to others of its island
+  double kept = 0;    // for itself only: others get it some other way
+};
 
 // The proven least time of any correct plan on these links (docs/lower_bound.md): the closed-form
 // cuts, and a linear program over "how many bytes of each class leave each island", which also
@@ -22,7 +28,8 @@ struct FlowBound {
   // By class, by its owners: the share of the class that first leaves each owner island in a plan
   // that makes the most loaded one leave least. Sums to 1; empty for classes nobody needs outside.
   std::vector<std::vector<double>> first_copy_shares;
-  // What NICs bring into domains whose NVLink is full (sim/nvlink_bound.h).
+  // What NICs bring into domains whose NVLink is full, in a solution with few such bytes. By pair
+  // of owners and demanders, in the order of their first parcel; empty if no domain is full.
   std::vector<std::vector<NicShare>> nic_shares;
 };
 

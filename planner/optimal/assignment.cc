@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <span>
 
 namespace refit {

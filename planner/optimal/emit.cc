@@ -57,6 +57,7 @@ class Emitter {
     builder_.begin_phase(coded_ ? "delta_reshard" : "optimal");
     for (const Content& content : wires.contents)
       cargos_.push_back(builder_.cargo(content.parcels));
+    if (!inside.hands_on) set_owning_islands(wires);
     if (coded_) {
       work_.emplace(refit_, wires.contents, *builder_.coding(), kCoding, builder_);
       note_first_hand(wires, inside);
@@ -108,6 +109,16 @@ class Emitter {
           const PlanChunk& chunk = chunk_of(op, inside.assignment);
           work_->will_send(op.src, chunk.content, chunk.index);
         });
+  }
+
+  void set_owning_islands(const Solution& wires) {
+    for (const Content& content : wires.contents) {
+      std::vector<int>& islands = owning_islands_.emplace_back();
+      for (const Rank owner : *content.owners)
+        islands.push_back(wires.network.island[owner.index()]);
+      std::sort(islands.begin(), islands.end());
+      islands.erase(std::unique(islands.begin(), islands.end()), islands.end());
+    }
   }
 
   // A transfer of a chunk, and what its receiver has to do with it.
@@ -206,9 +217,8 @@ class Emitter {
     if (!fan_out || delivery.alone) return;
     const int island = network.island[wire.dst.index()];
     const Content& content = solution.contents[static_cast<std::size_t>(chunk.content)];
-    const bool owned = std::any_of(content.owners->begin(), content.owners->end(),
-                                   [&](Rank r) { return network.island[r.index()] == island; });
-    if (owned) return;  // add_inside hands it on
+    const std::vector<int>& owning = owning_islands_[static_cast<std::size_t>(chunk.content)];
+    if (std::binary_search(owning.begin(), owning.end(), island)) return;  // add_inside hands it on
     for (const Rank rank : *content.demanders) {
       if (rank == wire.dst || network.island[rank.index()] != island) continue;
       if (solution.assignment.enters_alone(chunk, rank)) continue;
@@ -254,10 +264,11 @@ class Emitter {
   const Around around_;
   const std::vector<Rank> world_ranks_;
   ScheduleBuilder builder_;
-  std::span<const double> shares_;               // of each class, what travels; empty: all
-  std::vector<CargoId> cargos_;                  // by content
-  std::vector<OpId> op_of_wire_, op_of_inside_;  // by op of the swarms
-  std::optional<CodingWork> work_;               // if it is coded
+  std::span<const double> shares_;                // of each class, what travels; empty: all
+  std::vector<CargoId> cargos_;                   // by content
+  std::vector<std::vector<int>> owning_islands_;  // by content, if wires fan out
+  std::vector<OpId> op_of_wire_, op_of_inside_;   // by op of the swarms
+  std::optional<CodingWork> work_;                // if it is coded
   std::map<std::pair<std::uint32_t, Rank>, OpId> prologues_;  // by chunk and who is to have it
 };
 

@@ -179,8 +179,8 @@ class Swarm {
   const std::vector<double> ready_s_;   // by chunk; may be empty
   std::vector<std::uint32_t> comings_;  // chunks that nobody has at the start
   std::size_t next_coming_ = 0;
-  const std::vector<double> nvlink_bytes_per_s_;  // by rank
-  std::vector<double> handed_bytes_;              // by owner, to neighbours that send for it
+  const std::vector<double>& nvlink_bytes_per_s_;  // by rank
+  std::vector<double> handed_bytes_;               // by owner, to neighbours that send for it
   std::map<std::pair<std::uint32_t, int>, double> handed_s_;  // by chunk and neighbour: when
   using Later = std::pair<double, std::int64_t>;
   std::priority_queue<Later, std::vector<Later>, std::greater<>> handed_later_;  // time and wire op

@@ -6,6 +6,8 @@ namespace refit {
 namespace {
 
 constexpr double kTrunkTolerance = 1.03;  // of what a trunk may carry in the bound's time
+constexpr double kBusy = 1.02;            // of what owners can send in the time that is left
+constexpr double kLastPart = 0.05;        // of the bound's time, which a late plan still has
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -48,8 +50,7 @@ void SwarmBudgets::set_needs() {
     owners_bytes_per_s_[at(ports_.pod(r))] += net_.send_ports[port].bytes_per_s;
   }
   for (const PlanChunk& chunk : plan_.chunks) {
-    owned_in_.push_back(chunk.pods);
-    come_to_.push_back(0);
+    still_to_serve_.push_back(chunk.pods);
     std::uint64_t seen = 0;
     for (std::uint32_t d = chunk.first; d < chunk.end; ++d) {
       const int pod = ports_.pod(plan_.deliveries[d].entry);
@@ -62,8 +63,8 @@ void SwarmBudgets::set_needs() {
 
 bool SwarmBudgets::is_needed_inside(int pod) const {
   if (pod < 0) return false;
-  const double left_s = std::max(bound_s_ - now_s_, 0.05 * bound_s_);
-  return need_bytes_[at(pod)] > 1.02 * owners_bytes_per_s_[at(pod)] * left_s;
+  const double left_s = std::max(bound_s_ - now_s_, kLastPart * bound_s_);
+  return need_bytes_[at(pod)] > kBusy * owners_bytes_per_s_[at(pod)] * left_s;
 }
 
 int SwarmBudgets::pod_entered_first(const PlanChunk& chunk) const {
@@ -108,20 +109,17 @@ void SwarmBudgets::change_trunks(int sender, const PlanDelivery& d, const PlanCh
     add_in(entered_first_[d.chunk], -sign * chunk.bytes);
   }
   const int into = ports_.pod(d.entry);
-  if ((owned_in_[d.chunk] & pod_bit(into)) != 0) {
-    std::uint64_t& come = come_to_[d.chunk];
-    if (sign < 0 && (come & pod_bit(into)) == 0) {
-      come |= pod_bit(into);
-      need_bytes_[at(into)] -= chunk.bytes;
-    }  // given up again: counts as come
+  // Who is given up again is soon chosen again: it still counts as served.
+  if (sign < 0 && (still_to_serve_[d.chunk] & pod_bit(into)) != 0) {
+    still_to_serve_[d.chunk] &= ~pod_bit(into);
+    need_bytes_[at(into)] -= chunk.bytes;
   }
   if (!ports_.crosses_trunks(sender, d.entry)) return;
   add_out(ports_.pod(sender), sign * chunk.bytes);
-  const int to = ports_.pod(d.entry);
   if (!enters_again(chunk, d)) {
-    ports_.add_trunk_work(to, sign * chunk.bytes);
+    ports_.add_trunk_work(into, sign * chunk.bytes);
   } else {
-    add_in(to, sign * chunk.bytes);
+    add_in(into, sign * chunk.bytes);
   }
 }
 

@@ -58,8 +58,9 @@ class SwarmBudgets {
   const double bound_s_;
   double now_s_ = 0;
   std::vector<double> need_bytes_, owners_bytes_per_s_;  // by pod
-  std::vector<std::uint64_t> owned_in_, come_to_;        // by chunk: a bit per pod
-  std::vector<bool> holds_;                              // by rank
+  // By chunk, a bit per pod that owns it and where nobody else has been chosen to get it yet.
+  std::vector<std::uint64_t> still_to_serve_;
+  std::vector<bool> holds_;  // by rank
   SwarmPorts& ports_;
   const bool keep_trunks_;
   std::vector<double> port_s_;                // by send port

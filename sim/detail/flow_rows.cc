@@ -11,21 +11,19 @@ constexpr double kNone = LinearProgram::kUnbounded;
 
 }  // namespace
 
-RateRows::RateRows(LinearProgram& program, int t, std::vector<double> bytes_per_s,
-                   std::vector<double> fixed_bytes)
+RateRows::RateRows(LinearProgram& program, int t, std::vector<double> bytes_per_s)
     : program_(program),
       t_(t),
       bytes_per_s_(std::move(bytes_per_s)),
-      fixed_bytes_(std::move(fixed_bytes)),
       row_(bytes_per_s_.size(), -1) {}
 
-void RateRows::use(int place, int column, double times) {
+void RateRows::use(int place, int column) {
   const auto p = static_cast<std::size_t>(place);
   if (row_[p] < 0) {
-    row_[p] = program_.add_row(-kNone, fixed_bytes_.empty() ? 0 : -fixed_bytes_[p] * kGigabytes);
+    row_[p] = program_.add_row(-kNone, 0);
     program_.set(row_[p], t_, -bytes_per_s_[p] * kGigabytes);
   }
-  program_.set(row_[p], column, times);
+  program_.set(row_[p], column, 1);
 }
 
 TrunkRows::TrunkRows(const DomainClasses& view, LinearProgram& program, int t)

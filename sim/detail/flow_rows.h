@@ -15,16 +15,14 @@ constexpr double kGigabytes = 1e-9;
 // island's NICs, a trunk; t is a column in seconds.
 class RateRows {
  public:
-  // `fixed_bytes` by place: what crosses it beside all columns; may be empty.
-  RateRows(LinearProgram& program, int t, std::vector<double> bytes_per_s,
-           std::vector<double> fixed_bytes = {});
+  RateRows(LinearProgram& program, int t, std::vector<double> bytes_per_s);
 
-  void use(int place, int column, double times = 1);
+  void use(int place, int column);
 
  private:
   LinearProgram& program_;
   int t_;
-  std::vector<double> bytes_per_s_, fixed_bytes_;
+  std::vector<double> bytes_per_s_;
   std::vector<int> row_;
 };
 

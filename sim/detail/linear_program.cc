@@ -3,6 +3,8 @@
 #include <coin/ClpSimplex.hpp>
 #include <coin/CoinPackedMatrix.hpp>
 
+#include "base/error.h"
+
 namespace refit::detail {
 
 int LinearProgram::add_column(double cost) {
@@ -42,6 +44,14 @@ std::optional<LinearProgram::Solution> LinearProgram::minimise() const {
   if (!solver.isProvenOptimal()) return std::nullopt;
   const double* x = solver.primalColumnSolution();
   return Solution{solver.objectiveValue(), {x, x + columns()}};
+}
+
+LinearProgram::Solution LinearProgram::optimum() const {
+  auto solution = minimise();
+  if (!solution) {
+    throw Error(ErrorCode::environment, "the bound's linear program was not solved to its optimum");
+  }
+  return std::move(*solution);
 }
 
 }  // namespace refit::detail

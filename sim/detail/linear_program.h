@@ -24,6 +24,8 @@ class LinearProgram {
   };
   // Nothing if there is no optimum (infeasible, unbounded, or the solver gave up).
   std::optional<Solution> minimise() const;
+  // The same for programs that have one: otherwise Error(environment).
+  Solution optimum() const;
 
  private:
   std::vector<double> cost_, low_, high_;

@@ -1,28 +1,16 @@
-#include "sim/nvlink_bound.h"
+#include "sim/detail/nvlink_bound.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "base/error.h"
-#include "sim/detail/demand.h"
 #include "sim/detail/flow_rows.h"
 #include "sim/detail/full_domains.h"
 #include "sim/detail/linear_program.h"
 
-namespace refit {
+namespace refit::detail {
 namespace {
-
-using detail::Demand;
-using detail::Group;
-using detail::kGigabytes;
-using detail::LinearProgram;
-using detail::Ports;
-using detail::RateRows;
-using detail::Received;
-using detail::Side;
-using detail::TrunkRows;
 
 constexpr double kNone = LinearProgram::kUnbounded;
 constexpr std::size_t kMostColumns = 60'000;  // a few seconds of the solver
@@ -49,14 +37,13 @@ class Program {
   Program(const std::vector<Group>& groups, const Cluster& cluster, const DomainClasses& view,
           const Ports& ports, const std::vector<bool>& full, double least_s,
           std::optional<double> most_s)
-      : groups_(groups),
-        ports_(ports),
+      : ports_(ports),
         least_bytes_(most_s.has_value()),
         t_(program_.add_column(least_bytes_ ? 0 : 1)),
         most_copies_(program_.add_column(least_bytes_ ? gigabytes_of(groups) : 0)),
         most_handed_(program_.add_column(least_bytes_ ? gigabytes_of(groups) : 0)),
         island_out_(program_, t_, view.out_bytes_per_s),
-        island_in_(program_, t_, view.in_bytes_per_s, needed_bytes(groups, view, full)),
+        island_in_(program_, t_, view.in_bytes_per_s),
         nic_out_(program_, t_,
                  rates_of(cluster, [&](Rank r) { return ports.rate(cluster.nic_out(r)); })),
         nic_in_(program_, t_,
@@ -81,6 +68,7 @@ class Program {
     add_nvlink_in(view);
   }
 
+  LinearProgram::Solution optimum() const { return program_.optimum(); }
   std::optional<LinearProgram::Solution> minimise() const { return program_.minimise(); }
 
   // By pair.
@@ -109,19 +97,6 @@ class Program {
     double sum = 0;
     for (const Group& group : groups) sum += group.gigabytes;
     return sum;
-  }
-
-  // Islands that are not full take in what they need and no more.
-  static std::vector<double> needed_bytes(const std::vector<Group>& groups,
-                                          const DomainClasses& view,
-                                          const std::vector<bool>& full) {
-    std::vector<double> bytes(at(view.islands), 0);
-    for (const Group& group : groups) {
-      for (const int i : group.c->needers) {
-        if (!full[at(i)]) bytes[at(i)] += group.gigabytes / kGigabytes;
-      }
-    }
-    return bytes;
   }
 
   void add(const Group& group) {
@@ -303,7 +278,6 @@ class Program {
     int all, handed;
   };
 
-  const std::vector<Group>& groups_;
   const Ports& ports_;
   const bool least_bytes_;
   LinearProgram program_;
@@ -323,27 +297,23 @@ class Program {
 
 }  // namespace
 
-NvlinkBound nvlink_bound(const std::vector<Parcel>& parcels, const Cluster& cluster,
-                         const DomainClasses& view, double seconds) {
+NvlinkBound nvlink_bound(const Demand& demand, const Cluster& cluster, const DomainClasses& view,
+                         double seconds) {
   NvlinkBound bound{seconds, {}};
-  const Demand demand = detail::group_demand(parcels);
   const Ports ports(cluster, view);
-  const std::vector<bool> full = detail::full_islands(demand, view, ports, seconds);
+  const std::vector<bool> full = full_islands(demand, view, ports, seconds);
   if (std::find(full.begin(), full.end(), true) == full.end()) return bound;
   if (about_columns(demand) > kMostColumns) return bound;
   std::vector<int> class_of_pair(demand.pairs.size(), 0);
-  for (std::size_t p = 0; p < parcels.size(); ++p)
+  for (std::size_t p = 0; p < view.of_parcel.size(); ++p)
     class_of_pair[demand.pair_of_parcel[p]] = view.of_parcel[p];
-  const std::vector<Group> groups = detail::make_groups(demand, view, class_of_pair, full);
-  const auto least = Program(groups, cluster, view, ports, full, seconds, {}).minimise();
-  if (!least)
-    throw Error(ErrorCode::environment,
-                "the NVLink bound's linear program was not solved to its optimum");
-  bound.seconds = std::max(seconds, least->cost);
+  const std::vector<Group> groups = make_groups(demand, view, class_of_pair, full);
+  bound.seconds =
+      std::max(seconds, Program(groups, cluster, view, ports, full, seconds, {}).optimum().cost);
   const Program fewest(groups, cluster, view, ports, full, seconds, bound.seconds * kSlack);
   if (const auto solution = fewest.minimise())
     bound.nic_shares = fewest.nic_shares(*solution, demand.pairs.size());
   return bound;
 }
 
-}  // namespace refit
+}  // namespace refit::detail
